@@ -63,12 +63,10 @@ def band_message(run: RunSummary) -> Message | None:
     normal = band(run.workload, run.device_name, arithmetic(run))
     if normal is None:
         return None
-    low, high, value = (format_value(run.metric, each) for each in (normal.low, normal.high, run.value))
+    low, high = (format_value(run.metric, each) for each in (normal.low, normal.high))
     kind = message("band.in_float32" if run.precision == "float32" else "band.in_16_bits")
     kind = message("band.in_tf32") if arithmetic(run) == "tf32" else kind
-    said = message(
-        "band.range", device=normal.device, kind=kind, low=low, high=high, count=normal.computers, value=value
-    )
+    said = message("band.range", device=normal.device, kind=kind, low=low, high=high, count=normal.computers)
     side, outside_pct = "above", 100 * (run.value / normal.high - 1)
     if run.value < normal.low:
         side, outside_pct = "below", 100 * (1 - run.value / normal.low)

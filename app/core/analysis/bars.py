@@ -23,6 +23,7 @@ from app.core.analysis.published import (
     PublishedRow,
     comparable_rows,
     distinguishing_remarks,
+    plain_device,
     row_remarks,
     rows_of_usual_batch,
     says_precision,
@@ -57,6 +58,7 @@ class Bar:
     # Number of remarks, counted from the first, needed to distinguish the bar from others with the same name.
     # `title` contains them.
     apart: int = 0
+    number: int = 0  # tells computers with the same name and remarks apart, in `title` only; 0 for others
     brief: str = ""  # shorter name for narrow charts; "" if there is none
     # Whether its precision and batch size are similar enough for it to be ranked with the chart's run. Other bars
     # are drawn below and never ranked.
@@ -80,9 +82,11 @@ class Bar:
     @property
     def title(self) -> str:
         """The name, with the remarks that distinguish the bar from others with the same name."""
-        if not self.apart:
+        if not self.apart and not self.number:
             return self.name
-        return sentence("compare.bar_title", name=self.name, remarks=list(self.remarks[: self.apart]))
+        number = [sentence("compare.computer", number=self.number)] if self.number else []
+        remarks = [*self.remarks[: self.apart], *number]
+        return sentence("compare.bar_title", name=self.name, remarks=remarks)
 
     @property
     def text(self) -> str:
@@ -227,15 +231,16 @@ def _imported_bar(result: ImportedResult, workload: str, run: RunSummary | None)
     return Bar(result.name, "imported", summary.value or 0.0, remarks, imported=result, metric=summary.metric)
 
 
-def _distinguished(bar: Bar, distinguishing: Mapping[str, Sequence[str]]) -> Bar:
+def _distinguished(bar: Bar, distinguishing: Mapping[str, tuple[Sequence[str], int]]) -> Bar:
     name = bar.name
-    first = tuple(filter(None, distinguishing[bar.row.id])) if bar.row is not None else ()
+    parts, number = distinguishing[bar.row.id] if bar.row is not None else ((), 0)
+    first = tuple(dict.fromkeys(filter(None, parts)))
     rest = tuple(remark for remark in bar.remarks if remark not in first)
     if bar.kind == "own" and bar.run is not None:
         name = sentence("compare.own_numbered", name=name, run_id=bar.run.id)
     elif bar.imported is not None:
         name = sentence("compare.imported_numbered", name=name, number=bar.imported.id)
-    return replace(bar, name=name, remarks=(*first, *rest), apart=len(first))
+    return replace(bar, name=name, remarks=(*first, *rest), apart=len(first), number=number)
 
 
 def by_work(chart: Iterable[Bar]) -> list[Bar]:
@@ -284,8 +289,8 @@ def _standing(bar: Bar) -> tuple[bool, bool, bool, bool, int]:
 def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
     """Return at most `limit` bars in drawing order, one per device.
 
-    "You", its neighbours and the default baseline have priority because sentences mention them, followed by the
-    best-known devices and the nearest bars. Without "you", the selection covers the whole range.
+    "You", its neighbours, its device and the default baseline have priority because sentences mention them. The
+    best-known devices and the nearest bars follow. Without "you", the selection covers the whole range.
     """
     kept = one_each(chart)
     if len(kept) <= limit:
@@ -301,6 +306,7 @@ def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
     ranked = [at for at in others if kept[at].value != kept[mine].value]
     faster, slower = [at for at in ranked if at < mine], [at for at in ranked if at > mine]
     named = {mine, *faster[-1:], *slower[:1], *(at for at, bar in enumerate(kept) if bar is base)}
+    named |= {at for at in others if run is not None and _is_of(kept[at], run.device_name or "")}
 
     def importance(number: int) -> tuple[bool, bool, bool, int]:
         row, away = kept[number].row, abs(number - mine)
@@ -308,6 +314,23 @@ def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
         return number not in named, away > 1, away > 0 and unknown, away
 
     return [kept[number] for number in sorted(sorted(range(len(kept)), key=importance)[:limit])]
+
+
+def around(chart: Sequence[Bar], device: str, limit: int) -> tuple[list[Bar], Bar | None]:
+    """Return at most `limit` bars next to that of a device, one per device, and the device's bar.
+
+    Without a bar of the device, the selection covers the whole range, and there is no such bar.
+    """
+    kept = one_each(chart)
+    at = next((at for at, bar in enumerate(kept) if _is_of(bar, device)), None)
+    if at is None:
+        return shortlist(kept, limit), None
+    first = max(0, min(at - limit // 2, len(kept) - limit))
+    return kept[first : first + limit], kept[at]
+
+
+def _is_of(bar: Bar, device: str) -> bool:
+    return bar.row is not None and plain_device(bar.row.device) == plain_device(device)
 
 
 def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:

@@ -252,10 +252,11 @@ def row_variant(row: PublishedRow) -> str:
 def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     """Return the remarks to show next to a row, most important first. `conversion` describes a converted unit."""
     remarks = [str(row.year) if row.year else sentence("compare.year_not_stated")]
-    remarks += [sentence("compare.close")] if row.match == "close" else []
+    is_limit = row.workload in CATALOGUE and CATALOGUE[row.workload].reports_headline
+    # Results of a limit are all close in the same respect.
+    remarks += [sentence("compare.close")] if row.match == "close" and not is_limit else []
     remarks += [row_variant(row)] if row_variant(row) else []
-    has_batches = row.workload not in CATALOGUE or not CATALOGUE[row.workload].reports_headline
-    remarks += [] if row.batch_size or not has_batches else [sentence("compare.batch_not_stated")]
+    remarks += [] if row.batch_size or is_limit else [sentence("compare.batch_not_stated")]
     remarks += [sentence("compare.likely_cpu")] if row.is_doubtful else []
     is_plain = row.precision in ("", "fp32") and row.precision_words in ("", "float32")
     remarks += [row.precision_words] if not is_plain or says_precision(row.workload) else []
@@ -263,15 +264,15 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     return (*remarks, *row.software_parts)  # last, so that a narrow view cuts these first
 
 
-def distinguishing_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str, ...]]:
-    """Return, by row id, the fewest remarks that distinguish a row from other rows of the same device.
+def distinguishing_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[tuple[str, ...], int]]:
+    """Return, by row id, the fewest remarks that distinguish a row from others of the same device, and its number.
 
-    Computers that were described in the same way are numbered.
+    Computers that were described in the same way are numbered from 1; the number of others is 0.
     """
     of_devices: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
     for row in rows:
         of_devices[row.short_name][row.id] = _said(row)
-    telling: dict[str, tuple[str, ...]] = {}
+    telling: dict[str, tuple[tuple[str, ...], int]] = {}
     for said in of_devices.values():
         kinds: list[int] = []
         for kind in range(len(next(iter(said.values())))):
@@ -283,8 +284,7 @@ def distinguishing_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str,
             alike[parts].append(row_id)
         for parts, ids in alike.items():
             for number, row_id in enumerate(ids, start=1):
-                several = (sentence("compare.computer", number=number),) if len(ids) > 1 else ()
-                telling[row_id] = (*parts, *several)
+                telling[row_id] = parts, number if len(ids) > 1 else 0
     return telling
 
 

@@ -1,9 +1,10 @@
-"""The current network that the first screen offers next to the standard one."""
+"""What the first screen offers next to the standard network: a question about the card, or a current network."""
 
 import re
 from functools import cache
 from typing import Any
 
+from app.core.analysis.band import band
 from app.core.analysis.likeness import is_like_row
 from app.core.analysis.published import comparable_rows
 from app.core.engines.choices import Choice
@@ -22,14 +23,18 @@ _OFFERS: tuple[tuple[str, bool, dict[str, Any]], ...] = (
 # Share of the memory that a run may need. The rest is for the system and other programs.
 _SHARE = 0.5
 _MUCH_FASTER = 1.5
+# Where several computers with the same card are known, the question is whether this one is normal.
+_IS_NORMAL: dict[str, Any] = {"precision": "mixed_float16"}
 
 
 def current_network(choice: Choice, machine: Machine) -> RunSpec:
-    """Return the spec of the first current network that fits into the memory of a device.
+    """Return the spec of the matrix products for a well-known card, otherwise of a current network that fits.
 
     The settings are similar enough to those of the published results for the run to be ranked with them. The last
-    resort is returned even if it doesn't fit.
+    resort is returned even if it doesn't fit in the memory of the device.
     """
+    if choice.gpu is not None and band("matmul", choice.gpu.name, _IS_NORMAL["precision"]) is not None:
+        return CATALOGUE["matmul"].default_spec(engine=choice.engine, device=choice.device, **_IS_NORMAL)
     there_bytes = machine.memory_bytes if choice.gpu is None else choice.gpu.memory_bytes
     specs = [
         CATALOGUE[name].default_spec(engine=choice.engine, device=choice.device, **settings)

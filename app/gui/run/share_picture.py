@@ -98,12 +98,13 @@ def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b""
 def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
     """Paint value, place, computer and verdict on the left, the chart on the right, and the footer below."""
     base, certainty = _TOP + 88.0, card.notes[0] if card.notes else ""
+    place_type, place_lines = _place_lines(card.place)
     lines = [
         (card.headline, type_of(112, QFont.Weight.Bold), tokens.text, 0),
         (joined((card.unit, certainty)), type_of(24), tokens.muted, 50),
         *(
-            (place, type_of(25, QFont.Weight.DemiBold), tokens.text, 44 - 12 * number)
-            for number, place in enumerate(_place_lines(card.place))
+            (line, place_type, tokens.text, place_type.pixelSize() + (7 if number else 19))
+            for number, line in enumerate(place_lines)
         ),
         (card.machine, type_of(22, QFont.Weight.DemiBold), tokens.text, 56 if card.place else 72),
     ]
@@ -111,7 +112,7 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     details += card.notes[1:]
     lines += [
         (text, type_of(17), tokens.muted, 28 - 4 * bool(number))
-        for number, text in enumerate(details[:_DETAILS_LIMIT])
+        for number, text in enumerate(details[: _DETAILS_LIMIT - max(0, len(place_lines) - 2)])
     ]
     for text, chosen, colour, below in lines:
         base += below if text else 0
@@ -124,12 +125,15 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     _paint_foot(painter, card, tokens, foot_width)
 
 
-def _place_lines(place: str) -> list[str]:
-    """Return the place on one line, or on two if it is long, with the factor on the second."""
+def _place_lines(place: str) -> tuple[QFont, list[str]]:
+    """Return the place on one line, or on two with the factor on the second, or on more in smaller type."""
     chosen = type_of(25, QFont.Weight.DemiBold)
     if width_of(place, fitting(place, chosen, _VALUE_PX)) <= _VALUE_PX:
-        return [place]
-    return broken(place, chosen, _VALUE_PX)[:2]
+        return chosen, [place]
+    if len(lines := broken(place, chosen, _VALUE_PX)) > 2:
+        chosen = type_of(20, QFont.Weight.DemiBold)
+        lines = broken(place, chosen, _VALUE_PX)[:_TEXT_LINES]
+    return chosen, lines
 
 
 def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> None:

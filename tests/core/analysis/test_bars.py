@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.bars import Bar, bars, by_work, find_baseline
+from app.core.analysis.bars import Bar, around, bars, by_work, find_baseline
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.power import work_metric
 from app.core.analysis.published import reference_rows
@@ -108,6 +108,19 @@ def test_every_baseline_has_a_title_of_its_own_by_which_it_is_found(workload: st
     titles = [bar.title.casefold() for bar in chart]
     assert len(set(titles)) == len(titles)
     assert all(find_baseline(chart, bar.title, workload) is bar for bar in chart)
+
+
+@pytest.mark.parametrize(
+    ("device", "limit", "at"), [("NVIDIA GeForce RTX 5070", 5, 2), ("B200", 5, None), ("Unheard-of", 5, None)]
+)
+def test_bars_around_a_card_have_it_in_their_middle(device: str, limit: int, at: int | None) -> None:
+    chart = [bar for bar in bars("matmul", None) if bar.row is not None and bar.row.precision == "fp16"]
+    shown, card = around(chart, device, limit)
+    assert len(shown) == limit
+    assert (card is None) == (device == "Unheard-of")
+    if card is not None:
+        assert card.name in device
+        assert shown.index(card) == (at if at is not None else 0)
 
 
 def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from app.core.analysis.band import band
 from app.core.analysis.bars import bars
 from app.core.engines.choices import Choice
 from app.core.records import RunSummary
 from app.core.runs.current_network import current_network, newest_card, peers
+from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 
 CPU = Choice("tensorflow", "cpu")
@@ -36,6 +38,24 @@ def test_it_is_what_the_device_can_hold(
     spec = current_network(choice, replace(machine, memory_bytes=memory_bytes))
     assert (spec.workload, spec.batch_size, spec.precision) == expected
     assert (spec.engine, spec.device) == (choice.engine, choice.device)
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        ("NVIDIA GeForce RTX 5070", True),
+        ("NVIDIA GeForce RTX 5060 Laptop GPU", True),
+        ("AMD Radeon RX 7900 XTX", True),
+        ("NVIDIA GeForce RTX 5080", False),  # too few computers
+        ("RTX 5070 Unheard-of", False),
+    ],
+)
+def test_a_well_known_card_is_asked_whether_it_is_normal(machine: Machine, name: str, asks: bool) -> None:
+    spec = current_network(Choice("torch", "gpu:0", Gpu(name, "nvidia", memory_bytes=12_000_000_000)), machine)
+    assert ((spec.workload, spec.precision) == ("matmul", "mixed_float16")) == asks
+    assert (spec.engine, spec.device) == ("torch", "gpu:0")
+    assert (band(spec.workload, name, spec.precision) is not None) == asks
+    CATALOGUE[spec.workload].check(spec)
 
 
 @pytest.mark.parametrize(

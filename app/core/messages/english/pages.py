@@ -231,6 +231,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.current_text_half": "{network} with 16 bits. Compares with {count} graphics cards, such as the {peer}.",
     "setup.current_title": "Your card against today's",
     "setup.current_title_cpu": "This CPU against graphics cards",
+    "setup.normal_text": "{network} with 16 bits. Compares with {count} other computers with the {device}.",
+    "setup.normal_title": "Is your {device} normal?",
     "setup.experiments": "For experiments",
     "setup.gpu_not_used": "GPU not used? Check this computer",
     "setup.machine": "{parts}. Nothing is uploaded.",

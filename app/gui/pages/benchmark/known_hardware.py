@@ -3,10 +3,11 @@
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 
-from app.core.analysis.bars import Bar, bars, find_baseline, shortlist
+from app.core.analysis.bars import Bar, around, bars, find_baseline, shortlist
 from app.core.analysis.likeness import is_like_row
 from app.core.analysis.own_runs import runs_like
 from app.core.analysis.position import chart_note
+from app.core.engines.choices import Choice
 from app.core.messages import sentence
 from app.core.plans.suite.definition import NEWEST, SUITES, suite_name
 from app.core.records import RunSummary
@@ -33,6 +34,7 @@ class KnownHardware(Card):
         self._services = services
         self._workload_id = STANDARD
         self._setup: tuple[RunSpec, str | None] | None = None
+        self._gpu = ""
         self._runs: list[RunSummary] = []
         self._latest = Latest()
         self._can_run, self._is_suite = True, False
@@ -53,11 +55,12 @@ class KnownHardware(Card):
         self._draw()
         self.refresh()
 
-    def show_setup(self, spec: RunSpec | None, device: str | None) -> None:
+    def show_setup(self, spec: RunSpec | None, choice: Choice | None) -> None:
         """Show the user's runs that match a setup, if that can run, and its device, if that is known."""
-        setup = None if spec is None else (spec, device)
-        if setup != self._setup:
-            self._setup = setup
+        setup = None if spec is None else (spec, choice.device if choice is not None else None)
+        gpu = choice.gpu.name if choice is not None and choice.gpu is not None else ""
+        if (setup, gpu) != (self._setup, self._gpu):
+            self._setup, self._gpu = setup, gpu
             self._draw()
 
     def show_suite(self, *, is_shown: bool) -> None:
@@ -102,7 +105,7 @@ class KnownHardware(Card):
         if self._setup is not None and machine is not None:
             own = runs_like(self._runs, *self._setup, machine.cpu_name)
         if own:
-            shown = shortlist(bars(self._workload_id, own[0], own[1:]), BARS_LIMIT)
+            shown, card = shortlist(bars(self._workload_id, own[0], own[1:]), BARS_LIMIT), None
             slot = None
         else:
             everything = bars(self._workload_id, None)
@@ -112,9 +115,9 @@ class KnownHardware(Card):
                 for bar in everything
                 if spec and bar.row and is_like_row(bar.row, spec.precision, spec.batch_size)
             ]
-            shown = shortlist(ranked or everything, BARS_LIMIT)
+            shown, card = around(ranked or everything, self._gpu, BARS_LIMIT)
             hint = "compare_page.run_to_see_place" if self._can_run else "compare_page.slot_not_ready"
             slot = sentence("compare.you"), sentence(hint)
-        baseline = find_baseline(shown, None, self._workload_id)
+        baseline = card or find_baseline(shown, None, self._workload_id)
         self.bars.show_bars(shown, baseline, slot=slot, slot_opens=self._can_run)
         self.scale.show_text(chart_note(shown, baseline) if shown else "")

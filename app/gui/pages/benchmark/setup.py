@@ -7,6 +7,7 @@ from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from app.core.analysis.band import band
 from app.core.analysis.published import comparable_rows, short_name
 from app.core.engines.choices import Choice
 from app.core.errors import UsageError
@@ -335,13 +336,26 @@ class SetupView(QWidget):
             about = " ".join(filter(None, (text(CATALOGUE[self._other_id].summary), compares)))
             card.show_choice(workload_title(self._other_id), self._time(self._other_id), about)
         elif self._current is not None:
+            gpu = choice.gpu if choice is not None else None
+            normal = band(self._current.workload, gpu.name, self._current.precision) if gpu is not None else None
+            if normal is not None:
+                card.show_choice(
+                    sentence("setup.normal_title", device=normal.device),
+                    self._time(self._current.workload),
+                    sentence(
+                        "setup.normal_text",
+                        network=workload_title(self._current.workload),
+                        count=normal.computers,
+                        device=normal.device,
+                    ),
+                )
+                return
             count, peer = peers(self._current)
             is_half = self._current.precision != "float32"
             network = workload_title(self._current.workload)
             code = "setup.current_text_half" if is_half else "setup.current_text"
-            is_gpu = choice is not None and choice.gpu is not None
             card.show_choice(
-                sentence("setup.current_title" if is_gpu else "setup.current_title_cpu"),
+                sentence("setup.current_title" if gpu is not None else "setup.current_title_cpu"),
                 self._time(self._current.workload),
                 sentence(code, network=network, count=count, peer=peer),
             )
@@ -399,7 +413,7 @@ class SetupView(QWidget):
         if is_suite := self.cards["suite"].isChecked():
             problem = self._busy
         self.known.show_suite(is_shown=is_suite)
-        self.known.show_setup(spec, choice.device if choice is not None else None)
+        self.known.show_setup(spec, choice)
         self.problem.setText(problem or "")
         can_train = choice is not None or self.chosen_workload.is_demo
         can_run = not problem and machine is not None and can_train

@@ -194,6 +194,24 @@ def test_with_a_usable_card_the_current_network_is_chosen_as_it_is_ranked(driver
 
 
 @pytest.mark.slow
+def test_with_a_well_known_card_the_question_is_whether_it_is_normal(driver: Driver) -> None:
+    setup = driver.page.setup
+    gpu = Gpu("NVIDIA GeForce RTX 5070", "nvidia", memory_bytes=12_000_000_000)
+    driver.become(gpus=(gpu,), os_name="Linux", architecture="x86_64")
+    card = setup.cards["current"]
+    assert card.isChecked()
+    assert said("setup.normal_title", device="RTX 5070").is_all_of(card.title.text())
+    assert said("setup.normal_text", device="RTX 5070", count=5).is_in(card.accessibleName())
+    spec = setup.spec()
+    assert (spec.workload, spec.precision, spec.device) == ("matmul", "mixed_float16", "auto")
+    ranked = [bar for bar in setup.known.bars.bars if bar.row is not None]
+    assert {bar.row.precision for bar in ranked if bar.row is not None} == {"fp16"}
+    assert "RTX 5070" in [bar.name for bar in ranked]
+    setup.device.setCurrentIndex(setup.device.findData("cpu"))
+    assert said("setup.current_title_cpu").is_all_of(card.title.text())
+
+
+@pytest.mark.slow
 def test_the_length_of_the_latest_run_is_remembered(driver: Driver) -> None:
     driver.run_demo()
     assert driver.services.preferences.settings.preset == "standard"
