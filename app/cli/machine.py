@@ -121,8 +121,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     if not chart:
         say(sentence("cli.nothing_to_compare", workload=workload))
         return 0
-    each = one_each(chart)
-    _say_chart(workload, [bar for bar in chart if bar is baseline or bar in each], baseline)
+    each = {id(bar) for bar in one_each(chart)}
+    _say_chart(workload, [bar for bar in chart if bar is baseline or id(bar) in each], baseline)
     for name, reason in refused:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
     if not several and (line := several_line(workload, run)):

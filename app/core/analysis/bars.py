@@ -1,7 +1,7 @@
 """The bars of a chart: builds, sorts and picks published results, stored runs and imported results."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -256,8 +256,10 @@ def by_work(chart: Iterable[Bar]) -> list[Bar]:
     return sorted(measured, key=lambda bar: (not bar.is_like, -bar.value))
 
 
-def one_each(chart: Sequence[Bar]) -> list[Bar]:
+def one_each(chart: Sequence[Bar], opened: Collection[str] = ()) -> list[Bar]:
     """Return the bars in the same order, keeping only the most informative published bar of each device.
+
+    All bars of devices in `opened`, which contains short names, are kept.
 
     Order of preference: similar to the run, exact match, float32, usual software, newer software. Of several
     computers with the same limit, the middle one is kept.
@@ -267,7 +269,9 @@ def one_each(chart: Sequence[Bar]) -> list[Bar]:
         if bar.row is not None:
             of_devices.setdefault(bar.row.short_name, []).append(bar)
     kept = {name: _typical(of_device) for name, of_device in of_devices.items()}
-    return [bar for bar in chart if bar.row is None or kept[bar.row.short_name] is bar]
+    return [
+        bar for bar in chart if bar.row is None or kept[bar.row.short_name] is bar or bar.row.short_name in opened
+    ]
 
 
 def _typical(of_device: Sequence[Bar]) -> Bar:

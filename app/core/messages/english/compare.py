@@ -160,6 +160,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.all_conditions": "All conditions",
     "compare_page.baseline": "Baseline",
     "compare_page.by_work": "By efficiency",
+    "compare_page.click_for_more": "click a published device for all its results",
     "compare_page.copy_table": "Copy table",
     "compare_page.drop": "Drop a friend's result picture here to compare",
     "compare_page.from_imported": "imported {number}, {source}, {date}",

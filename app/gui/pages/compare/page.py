@@ -134,6 +134,7 @@ class ComparePage(QWidget):
         self.all_bars: list[Bar] = []
         self._chosen_baseline = ""
         self._selected: tuple[int, ...] = ()
+        self._opened: set[str] = set()  # short names of the devices whose results are all shown
         self._pointed: Bar | None = None
         self._make_controls()
         self.bar_list = BarList(services.theme, row_max_px=ROW_PX, detailed=True)
@@ -264,9 +265,13 @@ class ComparePage(QWidget):
     def _on_bar(self, bar: Bar) -> None:
         if bar.run is not None:
             self.run_chosen.emit(bar.run.id)
+        elif bar.row is not None:
+            self._opened ^= {bar.row.short_name}
+            self.draw()
 
     def _on_workload(self) -> None:
         self._chosen_baseline, self._selected, self._imported = "", (), []
+        self._opened = set()
         self._show_runs([])
         self.refresh()
 
@@ -352,8 +357,9 @@ class ComparePage(QWidget):
         """Show the bars that match the filters, and always the user's newest run."""
         all_bars = by_work(self.all_bars) if self.by_work.isChecked() else self.all_bars
         chart = [bar for bar in all_bars if self.filters.fits(bar)]
-        if not self.filters.conditions.currentData():
-            chart = one_each(chart)
+        is_folded = not self.filters.conditions.currentData() and len(one_each(chart)) < len(chart)
+        if is_folded:
+            chart = one_each(chart, self._opened)
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in all_bars if bar_key(bar) == wanted), None)
         problem = self._run_problem()
@@ -369,7 +375,8 @@ class ComparePage(QWidget):
         self.bar_list.show_bars(brief, baseline, slot=None if self._runs else slot, slot_opens=not problem)
         self.table.rows.show_bars(chart, baseline)
         self.stack.setCurrentIndex(2 if not chart else 1 if self.as_table.isChecked() else 0)
-        more = (remark for remark in common if not remark.isdecimal())  # the note states the years itself
+        more = [remark for remark in common if not remark.isdecimal()]  # the note states the years itself
+        more += [sentence("compare_page.click_for_more")] if is_folded else []
         self.note.show_text(joined((chart_note(chart, baseline), *more)) if chart else "")
 
 

@@ -22,7 +22,7 @@ from app.core.storage.imported_results import add_results
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from app.gui.charts.bar_list import AXIS_PX
-from app.gui.charts.bars import text_room, value_texts
+from app.gui.charts.bars import bar_key, text_room, value_texts
 from app.gui.pages.compare.page import ROW_PX, ComparePage
 from app.gui.pages.compare.table import COLUMNS, COPIED, CompareModel
 from app.gui.services.bundle import Services
@@ -238,6 +238,27 @@ def test_each_device_has_one_bar_unless_all_conditions_are_wanted(page: CompareP
     assert names(page).count("RTX 5090") == 1
     choose(page.filters.conditions, True)
     assert names(page).count("RTX 5090") > 1
+
+
+def test_a_click_on_a_device_shows_all_its_results_and_another_one_hides_them(
+    page: ComparePage, qtbot: QtBot
+) -> None:
+    opened(page, qtbot, runs=False)
+    choose(page.workload, "matmul")
+    shown = page.bar_list
+    qtbot.waitUntil(lambda: "RTX 5070" in [bar.name for bar in shown.bars])
+    folded = shown.bars
+    assert said("compare_page.click_for_more").is_in(page.note.whole_text)
+    card = next(bar for bar in folded if bar.name == "RTX 5070")
+    shown.chosen.emit(card)
+    results = [bar for bar in page.all_bars if bar.name == "RTX 5070"]
+    assert len(results) == 24  # six computers, four kinds of arithmetic
+    assert {bar_key(bar) for bar in shown.bars} == {bar_key(bar) for bar in (*folded, *results)}
+    assert len(page.table.rows.rows) == len(shown.bars)
+    shown.chosen.emit(card)
+    assert shown.bars == folded
+    choose(page.filters.conditions, True)
+    assert not said("compare_page.click_for_more").is_in(page.note.whole_text)
 
 
 def test_the_empty_place_is_a_button(page: ComparePage, qtbot: QtBot) -> None:
