@@ -22,7 +22,7 @@ from app.core.titles import cores_title, data_title, level_title, precision_titl
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
-from app.core.verdict.notes import short_run
+from app.core.verdict.notes import share_of_peak, short_run
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, compiler_name, engine_title, is_included
 from workloads.protocol import events
@@ -326,6 +326,7 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
     lines = [
         _title_line(summary),
         run.position if several is None else position(summary) or "",
+        text(share_of_peak(run.run)) if several is None else "",
         verdict,
         # Result files and pictures don't contain the kind of virtual machine or container either.
         sentence("result.text_machine", machine=machine_line(replace(run.run.machine, virtualization=None))),

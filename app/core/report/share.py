@@ -22,6 +22,7 @@ from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form
 from app.core.titles import precision_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
+from app.core.verdict.notes import share_of_peak
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name
 
@@ -38,6 +39,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     chart = run.bars if several is None else tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
     place = run.position if several is None else position(summary, chart=chart)
+    share = share_of_peak(run.run) if several is None else None
     footer = (summary.started_at[:10], app.PROJECT_URL.partition("://")[2])
     return ShareCard(
         title=_title(run.run),
@@ -46,7 +48,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         unit=kind.label_within if summary.metric.startswith("seconds_") else kind.unit,
         notes=(certainty_text(summary), *([text(work)] if (work := work_per_joule(summary)) else [])),
         machine=device_title(summary),
-        details=tuple(filter(None, (_machine_details(summary), _engine_details(summary)))),
+        details=tuple(filter(None, (text(share), _machine_details(summary), _engine_details(summary)))),
         badge=verdict_chip(run.verdict) if several is None else several.badge,
         level=run.verdict.level if several is None else several.level,
         chart=Bars(tuple(map(_marked, chart)), find_baseline(chart, None, summary.workload)),

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from app.core.analysis.claims import limit_pct
 from app.core.analysis.headline import uncertainty
-from app.core.analysis.power import changed_limit
+from app.core.analysis.power import changed_limit, is_gpu
 from app.core.formats import rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
@@ -56,6 +56,15 @@ def peak_share(share: PeakShare | None) -> Message | None:
         return message("note.no_peak", reached=reached)
     peak = format_value("flop_per_s", share.peak_flop_per_s)
     return message("note.peak_share", reached=reached, share_pct=share.share_pct, peak=peak)
+
+
+def share_of_peak(run: Run) -> Message | None:
+    """Return "31 % of this GPU's matrix peak", for lists of facts; None if there is no such share."""
+    said = peak_share(run.peak)
+    if said is None or said.code != "note.peak_share":
+        return None
+    device = "GPU" if is_gpu(run.summary) else "CPU"
+    return message("note.share_of_peak", share_pct=said.arguments["share_pct"], device=device)
 
 
 def above_peak(run: Run, *, certain: bool) -> Message | None:

@@ -28,7 +28,7 @@ from app.core.report.run_texts import (
 from app.core.runs.progress import Progress
 from app.core.titles import data_title, level_title, precision_title, status_title
 from app.core.verdict.judged_run import JudgedRun
-from app.core.verdict.notes import derived_epoch
+from app.core.verdict.notes import derived_epoch, share_of_peak
 from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, tabular_font
@@ -129,7 +129,7 @@ class HeadlineCard(Card):
         is_doubtful = summary.status == "failed" or verdict.level == "invalid"
         self._show_value(summary, summary.step_median_s, muted=is_doubtful)
         self.rank.show_text(run.position)
-        self.facts.show_text(_facts(summary))
+        self.facts.show_text(joined((text(share_of_peak(run.run)), _facts(summary))))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
         about = text(derived_epoch(summary)) or meaning_text(summary)

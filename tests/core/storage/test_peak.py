@@ -8,12 +8,17 @@ import pytest
 
 from app.core.messages import sentence, text
 from app.core.records import PeakShare, Run
+from app.core.report.run_texts import result_text
+from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.outcomes import store_verdict
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import peak_share as peak_text
+from app.core.verdict.notes import share_of_peak
 from app.core.verdict.rules import judge
 from tests.core.storage.storing import measured, record, set_fields
+from tests.saying import said
 from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -52,6 +57,20 @@ def test_a_run_is_a_share_of_the_best_recent_peak(database: Database, machine: M
     assert share.share_pct == pytest.approx(25)
     told = text(sure(peak_text(share)))
     assert told == sentence("note.peak_share", reached="0.0010", share_pct=25, peak="0.0040")
+
+
+def test_the_share_is_among_the_first_facts(database: Database, machine: Machine) -> None:
+    run_id = store_run(database, machine, value=12.5, seconds_per_epoch_s=12.5)
+    alone = JudgedRun(load_run(database, run_id))
+    assert share_of_peak(alone.run) is None
+    store_peak(database, machine, 4e9)
+    judged = JudgedRun(load_run(database, run_id))
+    told = text(sure(share_of_peak(judged.run)))
+    assert said("note.share_of_peak", share_pct="25", device="CPU").is_all_of(told)
+    assert next(each.code for each in judged.verdict.reasons if each.level == "fact") == "peak_share"
+    assert share_card(judged).details[0] == told
+    assert told in result_text(judged).splitlines()[:4]
+    assert told not in result_text(alone)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from app.core.analysis.series import RunSeries, live_summary
 from app.core.analysis.timed_steps import StepTimes
 from app.core.messages import message, sentence
 from app.core.metrics import HEADLINES, format_value
-from app.core.records import Run
+from app.core.records import PeakShare, Run
 from app.core.report.run_texts import error_advice
 from app.core.report.share import share_card
 from app.core.runs.progress import Progress
@@ -128,6 +128,16 @@ def test_a_limit_of_the_computer_says_what_it_means_for_networks(card: HeadlineC
     assert sentence("meaning.matmul") in card.message.whole_text
     card.show_stored(JudgedRun(run))
     assert sentence("meaning.matmul") not in card.message.whole_text
+
+
+@pytest.mark.parametrize(("peak_flop_per_s", "is_said"), [(4e12, True), (None, False), (5e11, False)])
+def test_the_share_of_the_measured_peak_is_the_first_fact(
+    card: HeadlineCard, run: Run, peak_flop_per_s: float | None, is_said: bool
+) -> None:
+    card.show_stored(JudgedRun(replace(run, peak=PeakShare(1e12, peak_flop_per_s))))
+    share = said("note.share_of_peak", share_pct="25", device="CPU")
+    assert share.begins(card.facts.whole_text) == is_said
+    assert share.is_in(card.facts.whole_text) == is_said
 
 
 def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run) -> None:

@@ -59,6 +59,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.peak_share": "About {reached} TFLOP/s, {share_pct:.0f} % of the {peak} TFLOP/s of “Matrix products”.",
     "note.power_limit": "Power limit set to {limit_w:.0f} W (default: {default_w:.0f} W).",
     "note.real_data": "Trained on real data.",
+    "note.share_of_peak": "{share_pct:.0f} % of this {device}'s matrix peak",
     "note.short_run": "Only {steps} of {steps_per_epoch} steps per epoch ran: no epoch time.",
     "note.still_warming": "This may be a burst speed: the {device} still warmed up ({from_c:.0f} to {to_c:.0f} °C).",
     "note.synthetic_data": "Trained on synthetic data with the same shape.",

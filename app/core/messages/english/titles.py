@@ -51,7 +51,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "title.storage": "Storage and preprocessing",
     "title.demo": "Demo (no training)",
     "meaning.attention": "The fastest forward pass. Long sequences spend most of their time on attention.",
-    "meaning.matmul": "The upper limit for training in the same precision. “Why?” in a training result shows how close it came.",
+    "meaning.matmul": "The upper limit for training in the same precision. Training results state how close they came.",
     "meaning.memory_bandwidth": "It mostly limits layers that compute little, such as activations.",
     "meaning.host_to_device": "Every batch takes this path to the GPU.",
     "meaning.all_reduce": "“Why?” in a training result on the same devices shows its share of each step.",
