@@ -25,6 +25,7 @@ from app.core.analysis.published import (
     distinguishing_remarks,
     plain_device,
     row_remarks,
+    row_variant,
     rows_of_usual_batch,
     says_precision,
     short_name,
@@ -178,6 +179,7 @@ def _row_bars(workload: str, run: RunSummary | None) -> Iterator[Bar]:
         if row.batch_size not in (None, usual):  # it only deserves a remark
             remarks = (remarks[0], sentence("share.batch", batch_size=row.batch_size), *remarks[1:])
         is_like = kind is None or is_like_row(row, kind, run.batch_size if run is not None else 1)
+        is_like = is_like and (run is None or run.variant == row_variant(row))
         yield Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric, is_like=is_like)
 
 

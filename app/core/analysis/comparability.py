@@ -15,7 +15,7 @@ from app.core.records import FIELDS, Run, RunSummary
 from app.core.titles import data_title, preset_title, switch_title, workload_title
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
-from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
+from workloads.settings import Setting, all_settings, read_recorded, text_without, unknown_recorded
 
 # `differences` compares these settings by the device and data that were used.
 _TOLD_APART = ("engine", "device", "gpus", "data")
@@ -59,8 +59,11 @@ def row_refusal(run: RunSummary, row: PublishedRow) -> str | None:
     }
     may_differ = workload.published_differ if workload is not None else frozenset[str]()
     alike = {name: value for name, value in stated.items() if name not in may_differ}
+    alike["variant"] = row_variant(row)
+    if text_without(run.variant, *may_differ) == alike["variant"]:
+        alike["variant"] = run.variant
     # Settings that have no column in the table have their default values.
-    return run_refusal(run, replace(run, **alike, variant=row_variant(row), settings=""))  # type: ignore[arg-type]
+    return run_refusal(run, replace(run, **alike, settings=""))  # type: ignore[arg-type]
 
 
 def imported_refusal(workload: str, run: RunSummary | None, result: RunSummary) -> str | None:

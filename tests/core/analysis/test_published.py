@@ -113,7 +113,7 @@ def test_the_newest_rows_are_of_workloads_of_ours() -> None:
     assert Counter(row.workload for row in rows) == {"matmul": 599, "lora_qwen3": 96, "attention": 8}
     for row in rows:
         check_row(row)
-        assert (row.batch_size, row.metric) == {"lora_qwen3": (2, "tokens_per_s")}.get(
+        assert (row.batch_size, row.metric) == {"lora_qwen3": (8, "tokens_per_s")}.get(
             row.workload, (None, "flop_per_s")
         )
         assert row.match in ("exact", "close")

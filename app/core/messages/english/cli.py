@@ -128,7 +128,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.unknown_key": "{option} can't set {name}. Choose one of: {known:, }.",
     "cli.unknown_log": "the log",
     "cli.unknown_parts": "Why values are missing:",
-    "cli.unlike_below": "Not ranked: different precision or batch size",
+    "cli.unlike_below": "Not ranked: different precision, batch size or settings",
     "cli.unknown_verb": "Unknown command “{verb}”",
     "cli.unknown_verb_near": "Unknown command “{verb}”; the nearest one is “{near}”",
     "cli.usage": "epochmark: {problem}. See `{command} --help`.",
