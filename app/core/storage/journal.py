@@ -36,7 +36,8 @@ def works(path: Path, mode: str) -> bool:
     """Return whether a journal mode works in a file's folder. Raises OSError if nothing can be written there."""
     with tempfile.TemporaryDirectory(prefix=".journal-", dir=path.parent, ignore_cleanup_errors=True) as place:
         try:
-            with contextlib.closing(sqlite3.connect(Path(place, path.name), 0, isolation_level=None)) as draft:
+            file = Path(place, path.name)
+            with contextlib.closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as draft:
                 draft.execute("PRAGMA synchronous = OFF")
                 current_mode = draft.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0]
                 draft.execute("CREATE TABLE tried (x)")
