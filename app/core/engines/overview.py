@@ -6,9 +6,8 @@ from importlib import metadata
 from app.core.engines.builds import BuildFit, builds_for
 from app.core.engines.folder import State
 from app.core.engines.locations import engine_folder, put_back
-from app.core.engines.package_files import plain, read_lock
+from app.core.engines.package_files import versions
 from app.core.engines.stamp import Stamp
-from app.core.engines.variants import LOCKS, Variant
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message
 from app.core.paths import Paths
@@ -68,17 +67,15 @@ def _row(name: str, paths: Paths, machine: Machine) -> EngineRow:
         stamp=seen.stamp,
         problem=seen.problem,
         offers=offers,
-        is_outdated=seen.stamp is not None and chosen is not None and _is_outdated(seen.stamp, chosen.variant),
+        is_outdated=seen.stamp is not None
+        and chosen is not None
+        and _is_outdated(seen.stamp, versions(chosen.variant, machine.python_version)),
     )
 
 
-def _is_outdated(stamp: Stamp, variant: Variant) -> bool:
-    """Return whether the version of an installed package differs from a variant's lock and pins."""
-    pairs = [(pin.name, pin.version) for pin in read_lock(LOCKS / variant.lock)]
-    for pin in variant.pins:
-        name, _, version = pin.partition("==")
-        pairs.append((plain(name.partition("[")[0]), version))
-    names = {name for name, _ in pairs}
+def _is_outdated(stamp: Stamp, wanted: set[tuple[str, str]]) -> bool:
+    """Return whether the version of an installed package differs from the wanted one."""
+    names = {name for name, _ in wanted}
     return any(
-        package.name in names and (package.name, package.version) not in pairs for package in stamp.packages
+        package.name in names and (package.name, package.version) not in wanted for package in stamp.packages
     )

@@ -119,7 +119,7 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
     if variant.pins:
         options = variant.index_options if source is None else ()
         options += tuple(f"--no-binary={pin.partition('==')[0]}" for pin in variant.sources)
-        wanted = [pin.replace("==", "===") for pin in (*variant.pins, *variant.sources)]
+        wanted = [pin.replace("==", "===", 1) for pin in (*variant.pins, *variant.sources)]
         if not variant.asks_for_more:
             wanted.append("--no-deps")
         elif not variant.is_alone:  # otherwise, the index has other versions of the lock's packages
@@ -168,6 +168,20 @@ def read_lock(path: Path) -> list[_Pin]:
             hashes = frozenset(re.findall(r"--hash=sha256:([0-9a-f]{64})", block))
             pins.append(_Pin(plain(match["name"]), match["version"], (match["marker"] or "").strip(), hashes))
     return pins
+
+
+def versions(variant: Variant, python: str) -> set[tuple[str, str]]:
+    """Return the names and versions of a variant's packages for a version of Python, such as "3.14.1"."""
+    from pip._vendor.packaging.requirements import Requirement  # slow to load
+
+    lines = [f"{pin.name}=={pin.version} {pin.marker}" for pin in read_lock(LOCKS / variant.lock)]
+    wanted = [Requirement(line) for line in (*lines, *variant.pins)]
+    environment = {"python_full_version": python, "python_version": ".".join(python.split(".")[:2])}
+    return {
+        (plain(each.name), str(each.specifier).removeprefix("=="))
+        for each in wanted
+        if each.marker is None or each.marker.evaluate(environment)
+    }
 
 
 def plain(name: str) -> str:

@@ -30,7 +30,8 @@ class Variant:
     system: str  # prefix of `Machine.os_name` on the supported system
     lock: str  # file in `LOCKS` with versions and hashes of packages from the default package index
     architectures: frozenset[str] = frozenset({_X86})  # supported processor architectures
-    # Packages available only from another index, without locked hashes, such as "torch==2.13.0+cpu".
+    # Packages available only from another index, without locked hashes, such as "torch==2.13.0+cpu". A marker may
+    # follow, as in a lock.
     pins: tuple[str, ...] = ()
     index: str | None = None  # address of that index
     asks_for_more: bool = False  # whether the dependencies of `pins` are also installed from that index
@@ -115,11 +116,15 @@ _KERNELS = (
     ("gfx1153", re.compile("(?!)")),
 )
 _GB = 10**9
+# PyTorch's version on its own index, by Python. The index couldn't be reached, but others report using each of the
+# builds. PyTorch 2.15 has none for CUDA 12.6 (pytorch#190385), and no report shows its other ones.
+_PYTORCH_VERSIONS = {"< '3.12'": "2.13.0", ">= '3.12'": "2.14.1"}
 
 
 def _pytorch(base: Variant, build: str, **changes: Any) -> Variant:
     """Return a variant whose torch comes from PyTorch's own index."""
-    return replace(base, pins=(f"torch==2.13.0+{build}",), index=_PYTORCH + build, **changes)
+    pins = (f"torch=={torch}+{build} ; python_version {python}" for python, torch in _PYTORCH_VERSIONS.items())
+    return replace(base, pins=tuple(pins), index=_PYTORCH + build, **changes)
 
 
 # Variants with the fields that several others share.

@@ -1,5 +1,6 @@
 """What is offered on computers with all kinds of cards, from records of them."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from msgspec.structs import replace as replace_stamp
 from app.core.engines.builds import builds_for
 from app.core.engines.install import choose_variant
 from app.core.engines.overview import list_engines
-from app.core.engines.package_files import read_lock
+from app.core.engines.package_files import read_lock, versions
 from app.core.engines.stamp import Package, write_stamp
 from app.core.engines.variants import LOCKS, VARIANTS
 from app.core.errors import UsageError
@@ -126,14 +127,41 @@ def test_engines_that_use_a_card_come_first(paths: Paths) -> None:
     assert order(computer(WINDOWS, RTX_5070)) == ["torch", "tensorflow", "jax"]
 
 
-@pytest.mark.parametrize(("version", "is_outdated"), [("2.12.0+rocm7.14.0", True), ("2.13.0+rocm10.0.0", False)])
-def test_a_build_with_extras_can_be_outdated(version: str, is_outdated: bool, paths: Paths) -> None:
+@pytest.mark.parametrize(
+    ("python", "torch", "jax"),
+    [
+        ("3.11.15", "2.13.0", "0.10.2"),
+        ("3.12.13", "2.14.1", "0.12.0.1"),
+        ("3.13.9", "2.14.1", "0.12.0.1"),
+        ("3.14.2", "2.14.1", "0.12.0.1"),
+    ],
+)
+def test_versions_depend_on_python(python: str, torch: str, jax: str) -> None:
+    for variant in VARIANTS:
+        wanted = versions(variant, python)
+        assert ("keras", "3.15.1") in wanted
+        if variant.engine == "jax":
+            assert {("jax", jax), ("jaxlib", jax)} <= wanted
+        elif variant.pins and variant.source is None:
+            assert [version.partition("+")[0] for name, version in wanted if name == "torch"] == [torch]
+
+
+@pytest.mark.parametrize(
+    ("variant", "version", "python", "is_outdated"),
+    [
+        ("rocm10", "2.12.0+rocm7.14.0", "3.12.13", True),
+        ("rocm10", "2.13.0+rocm10.0.0", "3.12.13", False),  # with extras
+        ("cpu", "2.13.0+cpu", "3.11.15", False),
+        ("cpu", "2.13.0+cpu", "3.12.13", True),
+    ],
+)
+def test_a_build_can_be_outdated(variant: str, version: str, python: str, is_outdated: bool, paths: Paths) -> None:
     folder = paths.engines / "torch"
-    stamp = replace_stamp(put_engine(folder, version), variant="rocm10")
+    stamp = replace_stamp(put_engine(folder, version), variant=variant)
     (folder / "engine.json").unlink()
     write_stamp(folder, replace_stamp(stamp, packages=(Package("torch", version, "0" * 64, is_locked=False),)))
-    (row,) = [row for row in list_engines(paths, computer(WINDOWS, RADEON)) if row.engine == "torch"]
-    assert (row.offers[0].variant.name, row.is_outdated) == ("rocm10", is_outdated)
+    rows = list_engines(paths, replace(computer(LINUX), python_version=python))
+    assert [row.is_outdated for row in rows if row.engine == "torch"] == [is_outdated]
 
 
 def test_each_variant_has_its_lock_and_no_two_are_the_same() -> None:
@@ -157,18 +185,18 @@ def test_locks_hold_for_each_architecture_of_their_variants() -> None:
 
 
 # The version of Triton that PyTorch requires on Linux, by PyTorch's version.
-TRITON = {"2.13.0": "3.7.1", "2.15.0": "3.9.0"}
+TRITON = {"2.13.0": "3.7.1", "2.14.1": "3.8.0", "2.15.0": "3.9.0"}
 
 
 def test_triton_for_windows_is_the_version_that_the_same_pytorch_requires_on_linux() -> None:
-    linux, windows = (
-        {pin.name: pin.version for pin in read_lock(LOCKS / lock)}
-        for lock in ("torch-cuda.txt", "torch-cuda-windows.txt")
-    )
+    linux = {pin.name: pin.version for pin in read_lock(LOCKS / "torch-cuda.txt")}
     assert linux["triton"] == TRITON[linux["torch"]]
     cards = [
         each for each in VARIANTS if (each.engine, each.system, each.vendor) == ("torch", "Windows", "nvidia")
     ]
     assert {variant.lock for variant in cards} == {"torch-cuda-windows.txt"}
-    versions = {pin.partition("==")[2].partition("+")[0] for variant in cards for pin in variant.pins}
-    assert {TRITON[version] for version in versions} == {windows["triton-windows"].partition(".post")[0]}
+    lock = read_lock(LOCKS / "torch-cuda-windows.txt")
+    # Both name the version for older Pythons first.
+    windows = [pin.version.partition(".post")[0] for pin in lock if pin.name == "triton-windows"]
+    for variant in cards:
+        assert [TRITON[re.split(r"==|\+", pin)[1]] for pin in variant.pins] == windows
