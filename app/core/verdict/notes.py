@@ -3,6 +3,8 @@
 import math
 from collections.abc import Collection, Iterable, Sequence
 
+import msgspec
+
 from app.core.analysis.claims import limit_pct
 from app.core.analysis.headline import uncertainty
 from app.core.analysis.power import changed_limit, is_gpu
@@ -15,6 +17,7 @@ from app.core.verdict.boost import BURST
 from app.core.verdict.context import FEW_STEPS, Evidence, Rule, gpu_index
 from app.core.verdict.energy import energy_used
 from workloads import CATALOGUE
+from workloads.engines.registry import ENGINES
 from workloads.protocol.spec import used_gpus
 from workloads.settings import read_recorded
 
@@ -208,6 +211,18 @@ def _generated_data(evidence: Evidence) -> Message | None:
     return message("note.generated_data") if _is_generated(evidence) else None
 
 
+def _attention(evidence: Evidence) -> Message | None:
+    """Return a note if attention was computed in another way than in the published definition."""
+    run, workload = evidence.run, CATALOGUE.get(evidence.run.summary.workload)
+    if workload is None or workload.attention is None or run.spec.engine not in ENGINES:
+        return None
+    if run.summary.workload_version != workload.version:  # its definition was another one
+        return None
+    spec = msgspec.structs.replace(run.spec, device=run.summary.device or run.spec.device)
+    used = workload.attention_of(spec)
+    return None if used == workload.attention else message(f"note.{used}_attention")
+
+
 def _virtual_machine(evidence: Evidence) -> Message | None:
     kind, _ = split_virtualization(evidence.run.machine.virtualization)
     if evidence.run.machine.virtual_machine is not True or kind == _WSL:
@@ -230,6 +245,7 @@ DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.s
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
+    Rule("attention", "fact", _attention),
     Rule("exchange", "fact", lambda evidence: _exchange(evidence.run.exchange)),
     Rule("unequal_gpus", "fact", _unequal_gpus, instead={"note.slow_gpu": "advice.slow_gpu"}),
     # Durations are measured with a clock that is never set.

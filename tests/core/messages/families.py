@@ -90,6 +90,7 @@ FAMILIES: dict[str, Iterable[str]] = {
     "level.*": (*LEVELS, "fact"),
     "metric.*": [key for key, metric in METRICS.items() if metric.name is None and key not in HEADLINES]
     + ["flop_per_s"],
+    "note.*_attention": ("fused", "plain"),
     "note.*_data": ("real", "synthetic"),
     "note.energy_of_*": ("cpu", "gpu"),
     "parameter.not_*": [kind.name for kind in (Choice, Folders, Fraction, Gpus, OnOff, Whole)],

@@ -57,6 +57,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.no_peak": "About {reached} TFLOP/s. “Matrix products” shows this computer's limit.",
     "note.several_computers": "{count} computers trained together. Times and telemetry are rank 0's.",
     "note.peak_share": "About {reached} TFLOP/s, {share_pct:.0f} % of the {peak} TFLOP/s of “Matrix products”.",
+    "note.fused_attention": "Attention was computed by a fused kernel, but step by step where published.",
+    "note.plain_attention": "Attention was computed step by step, but by a fused kernel where published.",
     "note.power_limit": "Power limit set to {limit_w:.0f} W (default: {default_w:.0f} W).",
     "note.real_data": "Trained on real data.",
     "note.share_of_peak": "{share_pct:.0f} % of this {device}'s matrix peak",
