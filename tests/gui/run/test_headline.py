@@ -333,7 +333,7 @@ def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: 
     assert charts.figures.isVisible()
     model = charts.figures.model()
     cells = [[model.index(row, column).data() for column in (0, 1)] for row in range(model.rowCount())]
-    assert cells == [["Fastest matrix product", "2.500 TFLOP/s"], ["1,024 × 1,024 product", "1.500 TFLOP/s"]]
+    assert cells == [["Fastest case", "2.500 TFLOP/s"], ["1,024 × 1,024 product", "1.500 TFLOP/s"]]
     assert not said("chart.nothing_published").is_all_of(charts.bars_card.heading.text())
     run = in_database(driver.services.paths.database, load_run, run_id)
     assert "epoch" not in share_card(JudgedRun(run)).badge[0]
