@@ -34,6 +34,10 @@ cards up to 2026:
   from which nothing can be learned. Their loss is therefore always near ln 16,384 = 9.70.
 - `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224`, `efficientnet_b0_224` and `mobilenetv3_large_224` are
   defined and timed as in timm. The headline figure of these five workloads is in images per second.
+- `lora_qwen3` fine-tunes a language model with LoRA as in the benchmark of Surogate: rank 16, alpha 32, all seven
+  products of each block, and 16,384 tokens per update, two sequences of 2,048 at a time. The weights are random,
+  because the speed doesn't depend on their values, and frozen in bfloat16. The loss stays near ln 151,936 = 11.93.
+  Published results used kernels of their own (Unsloth, Surogate).
 - `fc_parametric`, `cnn_parametric` and `rnn_parametric` have adjustable depth and width, as in ParaDnn. For
   example, `study run --workload fc_parametric --axis width=256,1024,4096 --axis device=cpu,gpu:0` shows the width
   above which a GPU is faster than the CPU.
@@ -112,8 +116,14 @@ DIFFERENCES = """
   pictures instead of photos. Neither affects the training time, and nothing has to be downloaded.
 - `nanogpt_char` is trained on Nietzsche with 57 different characters instead of Shakespeare with 65. nanoGPT's
   figure of 10.65 million parameters doesn't include the 98,304 position parameters, which are counted here.
-- With every engine, transformers compute attention as two products and a plain softmax in float32, without a fused
-  kernel.
+- Attention is plain (two products and a softmax in float32) in Languini's GPTs and in `vit_tiny_224`, as in their
+  definitions. It is fused in `nanogpt_char` and `lora_qwen3`, where the engine has it: PyTorch on every device,
+  JAX on NVIDIA GPUs in 16 bits and without dropout, TensorFlow never. `--attention` chooses otherwise. timm's rows
+  since 2023 and some of the others were measured with fused attention. A result says if its attention differs
+  from the published one.
+- `lora_qwen3` has a layer of its own for adapters. Keras's own adds them to the frozen matrix before multiplying,
+  so that its gradients take as many operations as in full training: three times the forward pass instead of twice.
+  The loss is computed for a part of the scores at a time.
 - `lstm=fused` is a single operation only on NVIDIA GPUs. On a CPU, only the activation of the gates differs.
 """
 INFERENCE = """

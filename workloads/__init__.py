@@ -101,8 +101,8 @@ _NETWORKS = (
     "vit_tiny_224",
     "imdb_bidirectional_lstm",
     "mnist_mlp",
-    "efficientnet_b0_224",
     "gpt_small",
+    "lora_qwen3",
 )
 _PREDICTION = [f"{name}{end}" for name in _NETWORKS for end in ("_inference", "_generation")]
 RECOMMENDED = (*_NETWORKS, *(name for name in _PREDICTION if name in CATALOGUE))

@@ -108,6 +108,7 @@ class Workload:
     # Attention in the published definition of the network; None for networks without attention. The default is
     # "plain" wherever there is no fused one.
     attention: Literal["plain", "fused"] | None = None
+    drops_attention: bool = False  # whether weights of attention are dropped during training
     # Settings and parameters in which published results may differ from a run shown next to them. Each bar is then
     # labelled with its own value.
     published_differ: frozenset[str] = frozenset()
@@ -123,6 +124,7 @@ class Workload:
     operations_per_example: int | None = None
     # Memory requirements of the default network by engine. Only measured engines are included.
     memory_needs: Mapping[str, MemoryNeed] = MappingProxyType({})
+    memory_advice: Message | None = None  # what to do if a run needs too much; None for a smaller batch
     # Approximate duration in seconds if it is the same on any computer; otherwise None.
     fixed_duration_s: float | None = None
     prepares_input: bool = False  # whether the CPU generates each batch during training
@@ -186,6 +188,8 @@ class Workload:
             settings[name].check(value)
         if "attention" in spec.settings and self.attention is None:
             raise bad_parameters("workload.no_attention", workload=self.id)
+        if spec.settings.get("attention") == "fused" and not self._may_fuse(spec):
+            raise bad_parameters("workload.no_fused_dropout", workload=self.id, engine=engine_title(spec.engine))
         self._check_numbers(spec)
         self._check_preset(spec)
         self._check_engine(spec)
@@ -268,8 +272,12 @@ class Workload:
         """Return the attention that a run uses: as chosen, or as published if the engine has that."""
         if (chosen := spec.settings.get("attention")) is not None:
             return chosen
-        is_missing = self.attention == "fused" and ENGINES[spec.engine].fused_refusal(spec) is not None
-        return "plain" if is_missing else self.attention
+        is_missing = ENGINES[spec.engine].fused_refusal(spec) is not None or not self._may_fuse(spec)
+        return "plain" if self.attention == "fused" and is_missing else self.attention
+
+    def _may_fuse(self, spec: RunSpec) -> bool:
+        engine = ENGINES.get(spec.engine)
+        return engine is None or engine.has_fused_dropout or not self.drops_attention
 
     def fused_attention(self, spec: RunSpec) -> Any:
         """Return the engine's fused attention, in the worker; None if the run computes it step by step."""

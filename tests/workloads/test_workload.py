@@ -2,7 +2,9 @@
 
 import errno
 import os
+import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -255,3 +257,34 @@ def test_a_missing_required_value_is_requested_in_a_sentence(tmp_path: Path) -> 
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(WorkloadError, match=r"engine\.unknown"):
         CNN.check(CNN.default_spec(engine="theano"))
+
+
+@pytest.mark.parametrize(
+    ("workload", "engine", "changes", "attention"),
+    [
+        ("gpt_mini", "torch", {}, "plain"),
+        ("gpt_mini", "torch", {"attention": "fused"}, "fused"),
+        ("gpt_mini", "tensorflow", {"attention": "fused"}, "engine.no_fused_attention"),
+        ("gpt_mini", "jax", {"attention": "fused", "precision": "mixed_float16"}, "fused"),
+        ("gpt_mini", "jax", {"attention": "fused"}, "engine.fused_attention_needs_gpu"),
+        ("gpt_mini", "jax", {"attention": "fused", "device": "cpu"}, "engine.fused_attention_needs_gpu"),
+        ("nanogpt_char", "torch", {}, "fused"),
+        ("nanogpt_char", "tensorflow", {}, "plain"),
+        ("nanogpt_char", "jax", {"precision": "mixed_float16"}, "plain"),
+        ("nanogpt_char", "jax", {"attention": "fused", "precision": "mixed_float16"}, "workload.no_fused_dropout"),
+        ("lora_qwen3", "torch", {"attention": "plain"}, "plain"),
+        ("lora_qwen3", "jax", {}, "fused"),
+        ("lora_qwen3", "jax", {"device": "cpu"}, "plain"),
+        ("mnist_mlp", "torch", {"attention": "plain"}, "workload.no_attention"),
+    ],
+)
+def test_attention_is_as_published_where_the_engine_can(
+    workload: str, engine: str, changes: dict[str, Any], attention: str
+) -> None:
+    spec = CATALOGUE[workload].default_spec(engine=engine, **changes)
+    if "." in attention:
+        with pytest.raises(WorkloadError, match=re.escape(attention)):
+            CATALOGUE[workload].check(spec)
+    else:
+        CATALOGUE[workload].check(spec)
+        assert CATALOGUE[workload].attention_of(spec) == attention

@@ -249,7 +249,7 @@ class Engine:
     ) -> Any:
         """Return softmax attention from one kernel, which never stores the weights.
 
-        For shapes, see `workloads.networks.transformer.attend`. With JAX, there is no dropout.
+        For shapes, see `workloads.networks.transformer.attend`. `dropout` is 0 unless `has_fused_dropout`.
         """
         raise NotImplementedError
 

@@ -31,6 +31,7 @@ class EngineInfo:
     capabilities: tuple[float, float] | None = None
     compiler: str = "XLA"  # name of the compiler used for steps if compilation is requested
     compiles_always: bool = False  # whether steps are always compiled
+    has_fused_dropout: bool = False  # whether its fused attention can drop weights
     has_process_per_device: bool = False  # whether training on several devices requires a process for each device
     has_equal_parts: bool = True  # whether all devices need equal-sized parts of each batch
     fixed_variables: Mapping[str, str] = {}  # environment variables that only this engine needs
@@ -102,6 +103,7 @@ class _Torch(EngineInfo):
     reads = ("TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "HSA_", "HIP_", "ROCR_", "MIOPEN_", "ZE_", "ONEAPI_")
     settings = frozenset({"jit", "onednn", "tf32"})
     compiler = "torch.compile"
+    has_fused_dropout = True
     has_process_per_device = True
     fixed_variables: Mapping[str, str] = {
         "PYTORCH_ENABLE_MPS_FALLBACK": "0"  # operations must not silently fall back to the CPU

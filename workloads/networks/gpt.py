@@ -167,6 +167,7 @@ class NanoGptChar(_Language):
     version = 2  # fused attention, as published, where the engine has it
     source = "nanoGPT, Karpathy, 2022: train_shakespeare_char"
     attention = "fused"
+    drops_attention = True
     dataset = "nietzsche"
     batch_size = 64
     parameters_count = 10_742_016

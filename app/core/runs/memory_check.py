@@ -42,7 +42,9 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
     if need_bytes <= CERTAIN * there_bytes:
         return None
     fitting = parts * ((there_bytes - need.base_bytes) // max(1, need.per_example_bytes))
-    if fitting >= 1:
+    if workload.memory_advice is not None:
+        advice = workload.memory_advice
+    elif fitting >= 1:
         advice = message("memory.smaller_batch", fitting=fitting)
     else:
         advice = message("memory.smaller_network" if workload.variant(spec) else "memory.other_workload")

@@ -51,7 +51,7 @@ from workloads import CATALOGUE, settings
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.parameters import OnOff
-from workloads.protocol.spec import Precision, RunSpec
+from workloads.protocol.spec import RunSpec
 from workloads.settings import Setting
 from workloads.workload import Proof
 
@@ -412,35 +412,6 @@ def test_other_facts(stored_run: Run) -> None:
     assert (said.said, said.level) == (message("verdict.divided_cpu", count=2), "invalid")
     together = summarised(device="cpu", settings="devices=2 machines=2", spread_pct=None)(quiet_run(stored_run, 0))
     assert judge(together).level == "valid"
-
-
-@pytest.mark.parametrize(
-    ("workload", "engine", "device", "precision", "attention", "code"),
-    [
-        ("nanogpt_char", "torch", "cpu", "float32", None, None),
-        ("nanogpt_char", "torch", "cpu", "float32", "plain", "note.plain_attention"),
-        ("nanogpt_char", "tensorflow", "gpu:0", "float32", None, "note.plain_attention"),
-        ("attention", "jax", "gpu:0", "mixed_float16", None, None),
-        ("attention", "jax", "cpu", "mixed_float16", None, "note.plain_attention"),
-        ("gpt_mini", "torch", "gpu:0", "float32", "fused", "note.fused_attention"),
-        ("mnist_mlp", "torch", "cpu", "float32", None, None),
-    ],
-)
-def test_attention_that_differs_from_the_published_one_is_a_fact(
-    stored_run: Run,
-    workload: str,
-    engine: str,
-    device: str,
-    precision: Precision,
-    attention: str | None,
-    code: str | None,
-) -> None:
-    settings: dict[str, Any] = {} if attention is None else {"attention": attention}
-    spec = RunSpec(workload=workload, engine=engine, precision=precision, settings=settings)
-    changes: dict[str, Any] = {"workload": workload, "workload_version": CATALOGUE[workload].version, "device": device}
-    run = summarised(**changes)(replace(quiet_run(stored_run, 0), spec=spec))
-    said = [reason.said for reason in judge(run).reasons if reason.code == "attention"]
-    assert said == ([] if code is None else [message(code)])
 
 
 @pytest.mark.parametrize(

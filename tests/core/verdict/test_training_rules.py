@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.messages import sentence
+from app.core.messages import message, sentence
 from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
@@ -16,11 +16,13 @@ from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
 from tests import measurement_page
 from tests.conftest import MACHINE
+from tests.core.verdict.changes import summarised
 from tests.core.verdict.records import quiet_run
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
+from workloads.protocol.spec import Precision, RunSpec
 from workloads.training.proof_marks import least_examples
 from workloads.training.training import Training
 
@@ -270,3 +272,37 @@ def test_bands_of_real_data_hold_what_was_measured(name: str) -> None:
     honest, zero_rate = REAL_LOSSES[name]
     assert all(low < loss < high for loss in honest)
     assert zero_rate is None or not low <= zero_rate <= high
+
+
+@pytest.mark.parametrize(
+    ("workload", "engine", "device", "precision", "attention", "code"),
+    [
+        ("nanogpt_char", "torch", "cpu", "float32", None, None),
+        ("nanogpt_char", "torch", "cpu", "float32", "plain", "note.plain_attention"),
+        ("nanogpt_char", "tensorflow", "gpu:0", "float32", None, "note.plain_attention"),
+        ("nanogpt_char", "jax", "gpu:0", "mixed_float16", None, "note.plain_attention"),
+        ("attention", "jax", "gpu:0", "mixed_float16", None, None),
+        ("attention", "jax", "cpu", "mixed_float16", None, "note.plain_attention"),
+        ("gpt_mini", "torch", "gpu:0", "float32", "fused", "note.fused_attention"),
+        ("mnist_mlp", "torch", "cpu", "float32", None, None),
+    ],
+)
+def test_attention_that_differs_from_the_published_one_is_a_fact(
+    stored_run: Run,
+    workload: str,
+    engine: str,
+    device: str,
+    precision: Precision,
+    attention: str | None,
+    code: str | None,
+) -> None:
+    settings: dict[str, Any] = {} if attention is None else {"attention": attention}
+    spec = RunSpec(workload=workload, engine=engine, precision=precision, settings=settings)
+    changes: dict[str, Any] = {
+        "workload": workload,
+        "workload_version": CATALOGUE[workload].version,
+        "device": device,
+    }
+    run = summarised(**changes)(replace(quiet_run(stored_run, 0), spec=spec))
+    facts = [reason.said for reason in judge(run).reasons if reason.code == "attention"]
+    assert facts == ([] if code is None else [message(code)])

@@ -21,6 +21,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "memory.other_workload": "Choose another workload.",
     "memory.smaller_network": "Choose a smaller network.",
     "memory.smaller_batch": "Choose a batch size of at most {fitting}.",
+    "memory.smaller_micro_batch": "Turn gradient checkpointing on, or choose a smaller micro-batch, model or sequence.",
     "run.awake_reason": "A benchmark is running",
     "run.cpus_cannot_be_limited": "macOS can't limit a program's CPUs. Set Logical CPUs to “all”.",
     "run.crashed": "The training process {exit}.",

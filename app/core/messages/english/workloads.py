@@ -91,6 +91,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "workload.sustained_is_by_time": "Epochs and steps can't be set for Sustained. Use --preset standard.",
     "workload.too_many_steps": "An epoch of {workload} has {steps:,} steps with a batch size of {batch_size}, not {asked:,}.",
     "workload.unknown": "Unknown workload “{workload}”.",
+    "workload.no_fused_dropout": "{workload} drops weights of its attention, which {engine} can't do in a fused kernel. Choose plain attention or PyTorch.",
     "workload.no_attention": "{workload} has no attention, so this setting has no effect. Leave it out.",
     "workload.micro_batch_uneven": "A batch of {batch_size} can't be divided into micro-batches of {micro_batch}. Choose a multiple of {micro_batch}.",
 }
