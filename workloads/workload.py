@@ -263,7 +263,9 @@ class Workload:
         """Return the run settings for a form, with the limits and defaults of this workload."""
         most = {"batch_size": self.samples_per_epoch or None}
         return tuple(
-            setting.parameter(getattr(self, setting.name, None), most.get(setting.name))
+            setting.parameter(
+                None if setting.may_be_auto else getattr(self, setting.name, None), most.get(setting.name)
+            )
             for setting in all_settings()
             if setting.in_form and setting.is_choice and (setting.name != "attention" or self.attention)
         )

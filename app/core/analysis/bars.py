@@ -173,7 +173,8 @@ def _row_bars(workload: str, run: RunSummary | None) -> Iterator[Bar]:
     kind = arithmetic(run) if run is not None and says_precision(workload) else None
     for row in rows_of_usual_batch(workload) if run is None else comparable_rows(workload):
         value = converted(row, metric)
-        if value is None or (run is not None and row_refusal(run, row) is not None):
+        is_refused = row.variant != "" if run is None else row_refusal(run, row) is not None
+        if value is None or is_refused:
             continue
         remarks = row_remarks(row, value[1])
         if row.batch_size not in (None, usual):  # it only deserves a remark

@@ -103,7 +103,7 @@ def dated_name(bar: Bar) -> str:
 
 
 def chart_note(chart: Sequence[Bar], baseline: Bar | None = None) -> str:
-    """Return the note of a chart: unit, scale, the baseline of its ticks, years of published results, and ranking.
+    """Return the note of a chart: unit, scale, baseline of the ticks, published results, and ranking.
 
     Args:
         chart: The bars, at least one.
@@ -120,6 +120,8 @@ def chart_note(chart: Sequence[Bar], baseline: Bar | None = None) -> str:
     if years := sorted({bar.row.year for bar in chart if bar.row and bar.row.year}):
         code = "compare.published_older" if _has_older_software(chart, years[0]) else "compare.published"
         parts.append(sentence(code, first=years[0], last=years[-1], count=1 + years[-1] - years[0]))
+    if kernels := sorted({bar.row.kernels for bar in chart if bar.row and bar.row.kernels}):
+        parts.append(sentence("compare.own_kernels", names=kernels))
     if not all(bar.is_like for bar in chart):
         parts.append(sentence("compare.not_ranked"))
     return joined(parts)

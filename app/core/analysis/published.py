@@ -90,6 +90,11 @@ class PublishedRow:
         return "anomaly" in self.notes
 
     @property
+    def kernels(self) -> str:
+        """The software whose own kernels were measured, such as "Unsloth"; "" if an engine's were."""
+        return self.notes.partition("own kernels of ")[2].partition(";")[0]
+
+    @property
     def is_credible(self) -> bool:
         """Whether the device can compute that fast. True if its peak or the network's operations are unknown."""
         size = self.variant.removeprefix("size=").lower().replace(".", "_")

@@ -162,6 +162,13 @@ def axis_phrase(name: str, spec: RunSpec) -> str:
     return text(setting.phrase(setting.of(spec))) if setting is not None else ""
 
 
+def named_text(name: str, spec: RunSpec, shown: str) -> str:
+    """Return a value with the name of its axis if it is only a number, such as "batch 64" or "Sequence 128"."""
+    if not shown.replace(",", "").isdecimal():
+        return shown
+    return axis_phrase(name, spec) or sentence("studies.axis_value", axis=axis_title(name), value=shown)
+
+
 def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
     """Return a configuration's engine and the settings in which the configurations differ, as text."""
     others = [each for each in specs if each.workload == spec.workload]  # each workload has its default batch size

@@ -13,7 +13,7 @@ from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.plain_text import joined
 from app.core.plans.report import LAB_PAGE, Experiment
-from app.core.plans.study.axes import POWER_LIMIT, axis_phrase, axis_text, axis_title, axis_value
+from app.core.plans.study.axes import POWER_LIMIT, axis_phrase, axis_text, axis_title, axis_value, named_text
 from app.core.plans.study.configurations import StudyContext
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
 from app.core.runs.memory_check import filled_by
@@ -301,7 +301,10 @@ def followed(
 
 
 def _place(spec: RunSpec, specs: Sequence[RunSpec], axes: Sequence[str]) -> tuple[str, ...]:
-    return tuple(axis_text(name, spec, specs) for name in axes)
+    texts = {name: axis_text(name, spec, specs) for name in axes}
+    if len(texts) == 1:
+        return tuple(texts.values())
+    return tuple(named_text(name, spec, shown) for name, shown in texts.items())
 
 
 def _point(

@@ -525,7 +525,9 @@ def test_cases_are_read_from_the_runs(result: StudyResult, database: Database) -
             database.connection.execute(sql, (run.id, rate))
     phases = load_details(database, result).phases
     assert set(phases) == {point.name for point in result.points}
-    assert list(phases[f"4 · {sentence('studies.folder', number=2)}"].items()) == [("preprocess", (123.0, 125.0))]
+    assert list(phases[f"4 CPUs · {sentence('studies.folder', number=2)}"].items()) == [
+        ("preprocess", (123.0, 125.0))
+    ]
 
 
 def test_a_folder_that_is_missing_leaves_the_others(runner: Runner, folders: list[str]) -> None:
