@@ -188,8 +188,6 @@ class Workload:
             settings[name].check(value)
         if "attention" in spec.settings and self.attention is None:
             raise bad_parameters("workload.no_attention", workload=self.id)
-        if spec.settings.get("attention") == "fused" and not self._may_fuse(spec):
-            raise bad_parameters("workload.no_fused_dropout", workload=self.id, engine=engine_title(spec.engine))
         self._check_numbers(spec)
         self._check_preset(spec)
         self._check_engine(spec)
@@ -203,7 +201,10 @@ class Workload:
         if self.engines is not None and spec.engine not in self.engines:
             able = [engine_title(name) for name in self.engines]
             raise bad_parameters("engine.not_for_workload", engine=engine.title, workload=self.id, engines=able)
-        if (refusal := engine.refusal(spec)) is not None:
+        refusal = engine.refusal(spec)
+        if refusal is None and spec.settings.get("attention") == "fused":
+            refusal = engine.fused_refusal(spec, drops=self.drops_attention)
+        if refusal is not None:
             raise WorkloadError("bad_parameters", refusal)
 
     def _check_numbers(self, spec: RunSpec) -> None:
@@ -263,33 +264,31 @@ class Workload:
         """Return the run settings for a form, with the limits and defaults of this workload."""
         most = {"batch_size": self.samples_per_epoch or None}
         return tuple(
-            setting.parameter(
-                None if setting.may_be_auto else getattr(self, setting.name, None), most.get(setting.name)
-            )
+            setting.parameter(self.setting_default(setting), most.get(setting.name))
             for setting in all_settings()
             if setting.in_form and setting.is_choice and (setting.name != "attention" or self.attention)
         )
 
+    def setting_default(self, setting: Setting) -> Value:
+        """Return a setting's default in forms; None for the setting's own one."""
+        value: Value = None if setting.may_be_auto else getattr(self, setting.name, None)
+        return value
+
     def attention_of(self, spec: RunSpec) -> Value:
         """Return the attention that a run uses: as chosen, or as published if the engine has that."""
-        if (chosen := spec.settings.get("attention")) is not None:
-            return chosen
-        is_missing = ENGINES[spec.engine].fused_refusal(spec) is not None or not self._may_fuse(spec)
-        return "plain" if self.attention == "fused" and is_missing else self.attention
-
-    def _may_fuse(self, spec: RunSpec) -> bool:
-        engine = ENGINES.get(spec.engine)
-        return engine is None or engine.has_fused_dropout or not self.drops_attention
+        if (chosen := spec.settings.get("attention")) is not None or self.attention != "fused":
+            return chosen or self.attention
+        return "fused" if ENGINES[spec.engine].fused_refusal(spec, drops=self.drops_attention) is None else "plain"
 
     def fused_attention(self, spec: RunSpec) -> Any:
         """Return the engine's fused attention, in the worker; None if the run computes it step by step."""
         engine = engine_named(spec.engine)
         if self.attention_of(spec) != "fused":
             return None
-        if engine.has_fused_attention():
+        if engine.has_fused_attention(drops=self.drops_attention):
             return engine.fused_attention
         if "attention" in spec.settings:
-            raise bad_parameters("engine.fused_attention_needs_gpu", engine=engine.info.title)
+            raise bad_parameters("engine.no_fused_kernel", engine=engine.info.title)
         return None
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
@@ -316,6 +315,10 @@ class Workload:
     def units_of(self, variant: str) -> int:
         """Return the number of units per example for a variant's network, used for speeds."""
         return self.units_per_example
+
+    def operations_for(self, variant: str) -> int | None:
+        """Return `operations_per_example` for a variant's network; None if unknown."""
+        return None if variant else self.operations_per_example
 
     @property
     def counts_images(self) -> bool:

@@ -21,6 +21,7 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import quoted
 from workloads.protocol.parameters import Choice, Folders, Fraction, OnOff, Parameter, Whole, folders_of
 from workloads.protocol.spec import Job, ParameterValue, RunSpec, read_job, write_job
+from workloads.settings import all_settings
 
 COUNT = Parameter("layers", Whole(1, 8), 2, message("help.layers"))
 RATE = Parameter("rate", Fraction(0, unit="1/step"), 0.1, message("help.learning rate"))
@@ -269,9 +270,10 @@ def test_an_unknown_engine_is_refused() -> None:
         ("gpt_mini", "jax", {"attention": "fused"}, "engine.fused_attention_needs_gpu"),
         ("gpt_mini", "jax", {"attention": "fused", "device": "cpu"}, "engine.fused_attention_needs_gpu"),
         ("nanogpt_char", "torch", {}, "fused"),
+        ("nanogpt_char", "torch", {"device": "cpu"}, "plain"),
         ("nanogpt_char", "tensorflow", {}, "plain"),
         ("nanogpt_char", "jax", {"precision": "mixed_float16"}, "plain"),
-        ("nanogpt_char", "jax", {"attention": "fused", "precision": "mixed_float16"}, "workload.no_fused_dropout"),
+        ("nanogpt_char", "jax", {"attention": "fused", "precision": "mixed_float16"}, "engine.no_fused_dropout"),
         ("lora_qwen3", "torch", {"attention": "plain"}, "plain"),
         ("lora_qwen3", "jax", {}, "fused"),
         ("lora_qwen3", "jax", {"device": "cpu"}, "plain"),
@@ -288,3 +290,14 @@ def test_attention_is_as_published_where_the_engine_can(
     else:
         CATALOGUE[workload].check(spec)
         assert CATALOGUE[workload].attention_of(spec) == attention
+
+
+@pytest.mark.parametrize("engine", ["tensorflow", "torch", "jax"])
+def test_an_untouched_form_is_the_default_spec(engine: str) -> None:
+    settings = {setting.name: setting for setting in all_settings()}
+    for workload in CATALOGUE.values():
+        default = workload.default_spec(engine=engine)
+        for parameter in workload.setting_parameters():
+            setting = settings[parameter.name]
+            if setting.name not in ("jit", "steps"):  # the form knows the engine, and the length of the run
+                assert setting.from_editor(parameter.default) == setting.of(default), (workload.id, setting.name)

@@ -240,8 +240,8 @@ class Engine:
         strength = sum(squares[..., first : first + channels] for first in range(5))
         return x / (1 + 1e-4 / 5 * strength) ** 0.75
 
-    def has_fused_attention(self) -> bool:
-        """Return whether the run's device has fused attention, if the engine has it for the run's settings."""
+    def has_fused_attention(self, *, drops: bool) -> bool:
+        """Return whether the run's device has fused attention, if `info` doesn't refuse it."""
         return True
 
     def fused_attention(
@@ -249,7 +249,7 @@ class Engine:
     ) -> Any:
         """Return softmax attention from one kernel, which never stores the weights.
 
-        For shapes, see `workloads.networks.transformer.attend`. `dropout` is 0 unless `has_fused_dropout`.
+        For shapes, see `workloads.networks.transformer.attend`. `dropout` may be above 0 only with PyTorch.
         """
         raise NotImplementedError
 

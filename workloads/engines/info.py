@@ -31,7 +31,6 @@ class EngineInfo:
     capabilities: tuple[float, float] | None = None
     compiler: str = "XLA"  # name of the compiler used for steps if compilation is requested
     compiles_always: bool = False  # whether steps are always compiled
-    has_fused_dropout: bool = False  # whether its fused attention can drop weights
     has_process_per_device: bool = False  # whether training on several devices requires a process for each device
     has_equal_parts: bool = True  # whether all devices need equal-sized parts of each batch
     fixed_variables: Mapping[str, str] = {}  # environment variables that only this engine needs
@@ -61,12 +60,15 @@ class EngineInfo:
                 return message("engine.without_setting", engine=self.title, setting=name)
         if spec.jit and not self.compiles_always and spec.device_count > 1:
             return message("engine.devices_not_compiled", engine=self.title, compiler=self.compiler)
-        if spec.settings.get("attention") == "fused" and (refusal := self.fused_refusal(spec)) is not None:
-            return refusal
         return TF32_NEEDS_GPU if "tf32" in spec.settings and spec.device == "cpu" else None
 
-    def fused_refusal(self, spec: RunSpec) -> Message | None:
-        """Explain why the engine has no fused attention for this spec; None if it has."""
+    def fused_refusal(self, spec: RunSpec, *, drops: bool) -> Message | None:
+        """Explain why the engine has no fused attention for this spec; None if it has.
+
+        Args:
+            spec: Spec of a run.
+            drops: Whether weights of attention are dropped during training.
+        """
         return message("engine.no_fused_attention", engine=self.title)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
@@ -103,7 +105,6 @@ class _Torch(EngineInfo):
     reads = ("TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "HSA_", "HIP_", "ROCR_", "MIOPEN_", "ZE_", "ONEAPI_")
     settings = frozenset({"jit", "onednn", "tf32"})
     compiler = "torch.compile"
-    has_fused_dropout = True
     has_process_per_device = True
     fixed_variables: Mapping[str, str] = {
         "PYTORCH_ENABLE_MPS_FALLBACK": "0"  # operations must not silently fall back to the CPU
@@ -128,8 +129,9 @@ class _Torch(EngineInfo):
             return message("engine.float16_needs_gpu", engine=self.title)
         return None
 
-    def fused_refusal(self, spec: RunSpec) -> Message | None:
-        return None
+    def fused_refusal(self, spec: RunSpec, *, drops: bool) -> Message | None:
+        """Refuse dropout on a CPU, where PyTorch would compute attention step by step."""
+        return message("engine.no_fused_dropout", engine=self.title) if drops and spec.device == "cpu" else None
 
     def compiler_problem(self) -> Message | None:
         """Return a message if there is no C++ compiler; None if there is one."""
@@ -164,11 +166,11 @@ class _Jax(EngineInfo):
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
         return super().refusal(spec)
 
-    def fused_refusal(self, spec: RunSpec) -> Message | None:
-        """Require a GPU and 16 bits, for which cuDNN has a fused kernel."""
+    def fused_refusal(self, spec: RunSpec, *, drops: bool) -> Message | None:
+        """Require a GPU and 16 bits, for which cuDNN has a fused kernel, and no dropout."""
         if spec.device == "cpu" or spec.precision == "float32":
             return message("engine.fused_attention_needs_gpu", engine=self.title)
-        return None
+        return message("engine.no_fused_dropout", engine=self.title) if drops else None
 
 
 TENSORFLOW, TORCH, JAX = _TensorFlow(), _Torch(), _Jax()

@@ -15,6 +15,8 @@ from workloads.engines.keras_feed import Batch, Batches, KerasFeed, part_of
 from workloads.engines.peers import OWN_ADDRESS, host, not_connected, rank
 from workloads.protocol.spec import RunSpec
 
+_FUSED_CAPABILITY = 8.0
+
 
 class Jax(KerasFeed):
     """Keras on JAX. XLA compiles each step."""
@@ -141,8 +143,10 @@ class Jax(KerasFeed):
 
         return np.asarray(model.predict_on_batch(x))
 
-    def has_fused_attention(self) -> bool:
-        return self.gpus() > 0
+    def has_fused_attention(self, *, drops: bool) -> bool:
+        """Require Ampere or newer, as cuDNN's kernel does."""
+        capabilities = (getattr(device, "compute_capability", None) for device in self._devices)
+        return self.gpus() > 0 and all(float(each or 0) >= _FUSED_CAPABILITY for each in capabilities)
 
     def fused_attention(
         self, queries: Any, keys: Any, values: Any, *, is_causal: bool, dropout: float = 0.0

@@ -189,21 +189,20 @@ class Torch(KerasFeed):
         for variable, value in zip(variables, before, strict=True):
             variable.assign(value)
 
+    def has_fused_attention(self, *, drops: bool) -> bool:
+        return self._device != "cpu" or not drops
+
     def fused_attention(
         self, queries: Any, keys: Any, values: Any, *, is_causal: bool, dropout: float = 0.0
     ) -> Any:
         import torch
 
-        queries, keys, values = (x.transpose(1, 2) for x in (queries, keys, values))
-        mixed = torch.nn.functional.scaled_dot_product_attention(
-            queries,
-            keys,
-            values,
-            dropout_p=dropout,
-            is_causal=is_causal,
-            enable_gqa=keys.shape[1] != queries.shape[1],
-        )
-        return mixed.transpose(1, 2)
+        shared = queries.shape[2] // keys.shape[2]
+        if shared > 1:  # some kernels require as many heads, and without them, plain attention would be computed
+            keys, values = (x.repeat_interleave(shared, dim=2) for x in (keys, values))
+        parts = [x.transpose(1, 2) for x in (queries, keys, values)]
+        mix = torch.nn.functional.scaled_dot_product_attention
+        return mix(*parts, dropout_p=dropout, is_causal=is_causal).transpose(1, 2)
 
     def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool

@@ -24,6 +24,7 @@ def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0, fused: 
         def __init__(self) -> None:
             super().__init__()
             self.drop = layers.Dropout(dropout) if dropout and not fused else None
+            self.skips_hidden = is_causal and fused is not None  # whether what a mask hides isn't computed
 
         def call(self, queries: Any, keys: Any, values: Any, training: bool | None = None) -> Any:
             _, length, width = queries.shape

@@ -10,11 +10,10 @@ from workloads.protocol.parameters import Choice, OnOff, Parameter
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job
 from workloads.system.limits import CASE_BUDGET_S, Limit, rate_of, send_headline, typical_duration
+from workloads.training.measured import measured_memory
 
 WIDTH, TOKENS = 2_048, 16_384  # of all heads, and of all sequences in a batch
 LENGTHS: tuple[int, ...] = (512, 1_024, 2_048, 4_096, 8_192, 16_384)
-# Without a fused kernel, longer sequences need more memory than most computers have.
-LONGEST_PLAIN = 1_024
 _BACKWARD = 2.5  # operations of the gradients, relative to the forward pass, which they compute in part again
 
 
@@ -31,6 +30,8 @@ class Attention(Limit):
     epoch_text = message("epoch_text.attention")
     meaning = message("meaning.attention")
     study = ""
+    # Of plain attention; see workloads.training.measured.
+    memory_needs = measured_memory(tensorflow=(6_800, 0))
     parameters = (
         Parameter("head_width", Choice(("64", "128")), "64", message("parameter_help.head_width")),
         Parameter("causal", OnOff(), False, message("parameter_help.causal")),
@@ -38,14 +39,14 @@ class Attention(Limit):
     published_differ = frozenset({"precision"})
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Measure the forward pass and both passes, until the sequences are too long for the time or memory.
+        """Measure the forward pass and both passes, until the sequences are too long for the time.
 
-        The headline is the fastest forward pass.
+        The headline is the fastest forward pass. Without a fused kernel, only the shortest sequences are measured.
         """
         spec = job.spec
         size, is_causal = int(self.value_of(spec, "head_width")), bool(self.value_of(spec, "causal"))
         fused, steps = self.fused_attention(spec), spec.steps or self.steps
-        lengths = [length for length in LENGTHS if fused is not None or length <= LONGEST_PLAIN]
+        lengths = LENGTHS if fused is not None else LENGTHS[:1]  # longer ones need 12 GB and more
         reporter.phase("measure", epochs=2 * len(lengths), total_steps=2 * len(lengths) * steps)
         mix, fastest = partial(fused or attend, is_causal=is_causal), None
         for number, length in enumerate(lengths):

@@ -96,9 +96,10 @@ def _recurrent(layer: Any) -> int:
 
 
 def _attention(layer: Any) -> int:
-    # Every query with every key, and every weight with every value, including those hidden by a causal mask.
+    # Every query with every key, and every weight with every value, including those hidden by a causal mask unless
+    # a fused kernel skips them.
     _, length, width = layer.output.shape
-    return int(2 * length * length * width)
+    return int((1 if layer.skips_hidden else 2) * length * length * width)
 
 
 def _scores(layer: Any) -> int:

@@ -83,7 +83,7 @@ class Training(Workload):
 
     def operations(self, spec: RunSpec, model: Any) -> int | None:
         """Return the operations of a training step per example; None if they can't be counted."""
-        declared = None if self.variant(spec) else self.operations_per_example
+        declared = self.operations_for(self.variant(spec))
         return training_flops(model) if declared is None else declared
 
     def callbacks(self, spec: RunSpec) -> list[Any]:

@@ -15,7 +15,6 @@ _PASSES = {"full": 6, "lora": 4, "qlora": 4}
 # Billions of parameters that multiply, which excludes tables of embeddings.
 _PARAMETERS = MappingProxyType(
     {
-        "qwen3": 0.6,
         "qwen3_0_6b": 0.6,
         "qwen3_1_7b": 1.7,
         "qwen3_4b": 4.0,
@@ -46,7 +45,9 @@ def limit_pct(workload: Workload | None, *, on_cpu: bool = False) -> float:
     return WINOGRAD_PCT if workload is not None and workload.counts_images and not on_cpu else 100.0
 
 
-def claimed_flop_per_s(workload: str, metric: str, value: float, batch_size: int | None) -> float | None:
+def claimed_flop_per_s(
+    workload: str, metric: str, value: float, batch_size: int | None, variant: str = ""
+) -> float | None:
     """Return the arithmetic of a published result, in FLOP/s; None if it is unknown.
 
     Args:
@@ -54,19 +55,21 @@ def claimed_flop_per_s(workload: str, metric: str, value: float, batch_size: int
         metric: Metric of the table of published results.
         value: In the unit of `metric`.
         batch_size: None if it isn't stated.
+        variant: As in workloads.workload.Workload.variant.
     """
     method, _, model = workload.partition("_")
     if method in _PASSES and model in _PARAMETERS and metric == "tokens_per_s":
         return _PASSES[method] * _PARAMETERS[model] * 1e9 * value
     declared = CATALOGUE.get(workload)
-    if declared is None or declared.operations_per_example is None or value <= 0:
+    operations = None if declared is None else declared.operations_for(variant)
+    if declared is None or operations is None or value <= 0:
         return None
     batch = batch_size or declared.batch_size
     examples_per_s = {
         "images_per_s": value,
-        "tokens_per_s": value / declared.units_of(""),
+        "tokens_per_s": value / declared.units_of(variant),
         "s_per_epoch": declared.samples_per_epoch / value,
         "s_per_minibatch": batch / value,
         "ms_per_step": 1_000 * batch / value,
     }.get(metric)
-    return None if examples_per_s is None else declared.operations_per_example * examples_per_s
+    return None if examples_per_s is None else operations * examples_per_s

@@ -23,13 +23,13 @@ def is_possible(run: RunSummary) -> bool:
     True if the operations or the device are unknown.
     """
     workload = CATALOGUE.get(run.workload)
-    operations = workload.operations_per_example if workload is not None and not run.variant else None
+    operations = None if workload is None else workload.operations_for(run.variant)
     if workload is None or operations is None or not run.value or run.device == "cpu":
         return True
     examples_per_s = {
         "seconds_per_epoch_s": run.samples_per_epoch / run.value,
         "seconds_per_batch_s": run.batch_size / run.value,
-    }.get(run.metric, run.value / workload.units_of(""))
+    }.get(run.metric, run.value / workload.units_of(run.variant))
     peak = published_peak(run.device_name, run.precision)
     most = limit_pct(workload) / 100 * (peak or 0.0) * run.device_count
     return not peak or operations * examples_per_s <= most

@@ -97,9 +97,7 @@ class PublishedRow:
     @property
     def is_credible(self) -> bool:
         """Whether the device can compute that fast. True if its peak or the network's operations are unknown."""
-        size = self.variant.removeprefix("size=").lower().replace(".", "_")
-        workload = f"{self.workload}_{size}" if size else self.workload
-        claimed = claimed_flop_per_s(workload, self.metric, self.value, self.batch_size)
+        claimed = claimed_flop_per_s(self.workload, self.metric, self.value, self.batch_size, self.variant)
         peak = published_peak(self.device, self.precision) if self.hardware_kind == "gpu" else None
         if claimed is None or peak is None:
             return True

@@ -150,6 +150,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             findings=fits_findings,
             workloads=("lora_qwen3",),
             preset="standard",
+            is_own=True,
             shows_memory=True,
         ),
         _study(key="power", axes=(POWER_LIMIT,), configurations=power_limits, findings=power_findings),

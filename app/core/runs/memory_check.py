@@ -1,5 +1,6 @@
 """Checks whether a run fits into memory before it is started."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -67,8 +68,14 @@ def filled_by(spec: RunSpec, runs: Iterable[tuple[RunSpec, RunSummary]]) -> RunS
 
 
 def tokens_at_a_time(spec: RunSpec) -> int:
-    """Return the number of tokens in a batch; the number of examples if their length isn't a parameter."""
-    return spec.batch_size * int(spec.parameters.get("sequence", 1))
+    """Return the number of tokens trained at a time; the number of examples if their length isn't a parameter."""
+    return math.prod(_at_a_time(spec))
+
+
+def _at_a_time(spec: RunSpec) -> tuple[int, int]:
+    """Return the number of examples trained at a time, and their length."""
+    size = int(spec.parameters.get("micro_batch", spec.batch_size))
+    return min(size, spec.batch_size), int(spec.parameters.get("sequence", 1))
 
 
 def _has_filled(run: RunSummary) -> bool:
@@ -79,9 +86,8 @@ def _is_smaller(spec: RunSpec, other: RunSpec) -> bool:
     """Return whether two specs differ only in their batches, and the first has fewer or shorter examples."""
     parameters = spec.parameters | {name: other.parameters[name] for name in _OF_BATCHES & other.parameters.keys()}
     is_alike = msgspec.structs.replace(spec, batch_size=other.batch_size, parameters=parameters) == other
-    lengths = [int(each.parameters.get("sequence", 1)) for each in (spec, other)]
-    is_within = spec.batch_size <= other.batch_size and lengths[0] <= lengths[1]
-    return is_alike and is_within and spec != other
+    pairs = list(zip(_at_a_time(spec), _at_a_time(other), strict=True))
+    return is_alike and all(one <= two for one, two in pairs) and any(one < two for one, two in pairs)
 
 
 def _memory(spec: RunSpec, machine: Machine, variant: str | None) -> tuple[int | None, Gpu | None]:

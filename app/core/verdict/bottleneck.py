@@ -189,6 +189,8 @@ def _try_batch(run: Run, busy_pct: float) -> Message | None:
     """Suggest a batch size (a power of two) that uses the remaining capacity; None if there is none."""
     # A batch must fit into the memory of most computers and not exceed the number of examples.
     summary = run.summary
+    if "micro_batch" in run.spec.parameters:  # a larger batch wouldn't train more at a time
+        return None
     factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double it
     batch = int(2 ** math.ceil(math.log2(summary.batch_size * factor)))
     most = min(_BATCH_MOST, summary.samples_per_epoch or _BATCH_MOST)

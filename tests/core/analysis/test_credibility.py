@@ -122,3 +122,22 @@ def test_a_divided_cpu_from_elsewhere_is_only_for_testing(
     run = replace(summary, **({"reasons": "spread", "verdict": "valid"} | changes))
     judged = with_credible_verdict(run)
     assert (judged.verdict, judged.reasons) == (("valid", "spread") if reasons is None else ("invalid", reasons))
+
+
+@pytest.mark.parametrize(
+    ("variant", "tokens_per_s", "possible"),
+    [
+        ("", 7e4, True),
+        ("", 1e5, False),
+        ("size=8B", 7e3, True),
+        ("size=8B", 7e4, False),
+        ("sequence=8192 micro_batch=1", 4e4, True),
+        ("sequence=8192 micro_batch=1", 1e5, False),
+    ],
+)
+def test_fine_tuning_from_elsewhere_is_compared_with_its_card(
+    summary: RunSummary, variant: str, tokens_per_s: float, possible: bool
+) -> None:
+    changes: dict[str, Any] = {"workload": "lora_qwen3", "metric": "tokens_per_s", "value": tokens_per_s}
+    changes |= {"variant": variant, "settings": "", "precision": "mixed_bfloat16", "device": "gpu:0"}
+    assert is_possible(replace(summary, **changes, device_name="NVIDIA GeForce RTX 5090")) == possible

@@ -8,13 +8,15 @@ from msgspec.structs import replace as replaced
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
-from app.core.runs.memory_check import memory_problem
+from app.core.records import RunSummary
+from app.core.runs.memory_check import filled_by, memory_problem
 from app.core.runs.runner import Runner
 from tests.core.runs.running import start_run
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
+from workloads.protocol.spec import RunSpec
 from workloads.workload import MemoryNeed, Workload
 
 GB = 10**9
@@ -126,3 +128,29 @@ def test_if_no_batch_fits_another_workload_is_advised(machine: Machine, monkeypa
     monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(30 * GB, GB // 10))
     problem = sure(memory_problem(WORKLOAD.default_spec(batch_size=1), machine))
     assert problem.arguments["advice"] == message("memory.other_workload")
+
+
+def batches(size: int, micro_batch: int, sequence: int) -> RunSpec:
+    parameters = {"micro_batch": micro_batch, "sequence": sequence}
+    return CATALOGUE["lora_qwen3"].default_spec(batch_size=size, parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("full", "other", "is_filled"),
+    [
+        ((2, 2, 512), (4, 4, 512), True),
+        ((1, 1, 512), (1, 1, 1_024), True),
+        ((2, 2, 512), (4, 4, 1_024), True),
+        ((4, 4, 512), (2, 2, 512), False),
+        ((2, 2, 512), (1, 1, 1_024), False),
+        ((8, 8, 512), (8, 1, 512), False),  # only one sequence at a time
+        ((8, 1, 512), (8, 8, 512), True),
+        ((2, 2, 512), (8, 1, 512), False),
+        ((2, 2, 512), (2, 2, 512), False),
+    ],
+)
+def test_what_trains_more_at_a_time_than_a_run_that_filled_the_memory_is_not_tried(
+    summary: RunSummary, full: tuple[int, int, int], other: tuple[int, int, int], is_filled: bool
+) -> None:
+    run = replace(summary, error_code="out_of_memory")
+    assert (filled_by(batches(*other), [(batches(*full), run)]) is not None) == is_filled

@@ -60,6 +60,7 @@ def test_an_honest_run_has_none_of_these_reasons(run: Run) -> None:
     ("code", "metrics", "shown"),
     [
         ("examples_missing", {"examples_done": 75_000.0}, {"done": "75,000", "asked": "150,000"}),
+        ("frozen_changed", {"frozen_kept": 196.0, "frozen_asked": 197.0}, {"kept": "196", "all": "197"}),
         (
             "examples_repeated",
             {"examples_distinct": 600.0, "examples_declared": 50_000.0},
@@ -277,7 +278,8 @@ def test_bands_of_real_data_hold_what_was_measured(name: str) -> None:
 @pytest.mark.parametrize(
     ("workload", "engine", "device", "precision", "attention", "code"),
     [
-        ("nanogpt_char", "torch", "cpu", "float32", None, None),
+        ("nanogpt_char", "torch", "gpu:0", "float32", None, None),
+        ("nanogpt_char", "torch", "cpu", "float32", None, "note.plain_attention"),
         ("nanogpt_char", "torch", "cpu", "float32", "plain", "note.plain_attention"),
         ("nanogpt_char", "tensorflow", "gpu:0", "float32", None, "note.plain_attention"),
         ("nanogpt_char", "jax", "gpu:0", "mixed_float16", None, "note.plain_attention"),

@@ -39,7 +39,7 @@ def test_a_step_is_as_published() -> None:
     assert spec.precision == "mixed_bfloat16"
     assert spec.batch_size * WORKLOAD.units_of("") == 16_384
     assert (WORKLOAD.micro_batch(spec), WORKLOAD.batches_per_step(spec)) == (2, 4)
-    assert WORKLOAD.operations(spec, None) == WORKLOAD.operations_per_example
+    assert WORKLOAD.operations_for("") == WORKLOAD.operations_per_example
 
 
 @pytest.mark.parametrize(("batch_size", "micro_batch", "batches"), [(8, 1, 8), (1, 2, 1), (2, 4, 1), (6, 3, 2)])

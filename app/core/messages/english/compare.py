@@ -86,7 +86,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.samples": "Samples per epoch",
     "compare.own_here": "{computer}, {date}",
     "compare.own_named": "{name} · {date}",
-    "compare.own_kernels": "published with kernels of {names}",
+    "compare.own_kernels": "with kernels of {names}",
     "compare.own_numbered": "{name} (run {run_id})",
     "compare.seed": "seed {seed}",
     "compare.table_disagrees": "In the same table, the {fast} reaches {fast_gflop_per_s:.0f} GFLOP/s: {times:.1f} × the {slow_gflop_per_s:.0f} GFLOP/s of the {slow}, with {cores_times:g} × the cores. Software explains most of it.",

@@ -88,7 +88,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.frozen_kept": "{kept:,.0f} of {all:,.0f} matrices unchanged",
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
-    "proof.output_layer": "Output layer",
+    "proof.output_layer": "Last trained layer",
     "proof.steps": "Steps and validation",
     "proof.steps_share": "{share_pct:.1f} % of the epochs' time",
     "proof.validation": "Examples validated on",

@@ -25,6 +25,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.tf32_needs_gpu": "TF32 needs an NVIDIA GPU. Leave TF32 at its default.",
     "engine.unknown": "Unknown engine {engine}. Choose one of: {engines:, }.",
     "engine.without_setting": "{engine} has no setting “{setting}”. Leave it at its default.",
+    "engine.no_fused_dropout": "{engine} can't drop weights of attention in a fused kernel here. Choose plain attention, or PyTorch and a GPU.",
+    "engine.no_fused_kernel": "{engine} has no fused attention for this network on this device. Choose plain attention.",
     "engine.no_fused_attention": "{engine} has no fused attention. Choose plain attention, PyTorch or JAX.",
     "engine.fused_attention_needs_gpu": "{engine} has fused attention only for GPUs and 16 bits. Choose plain attention, or a GPU and mixed precision.",
     "folder.missing": "The folder {folder} doesn't exist. Create it, or choose another one.",
@@ -91,7 +93,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "workload.sustained_is_by_time": "Epochs and steps can't be set for Sustained. Use --preset standard.",
     "workload.too_many_steps": "An epoch of {workload} has {steps:,} steps with a batch size of {batch_size}, not {asked:,}.",
     "workload.unknown": "Unknown workload “{workload}”.",
-    "workload.no_fused_dropout": "{workload} drops weights of its attention, which {engine} can't do in a fused kernel. Choose plain attention or PyTorch.",
     "workload.no_attention": "{workload} has no attention, so this setting has no effect. Leave it out.",
     "workload.micro_batch_uneven": "A batch of {batch_size} can't be divided into micro-batches of {micro_batch}. Choose a multiple of {micro_batch}.",
 }

@@ -13,7 +13,7 @@ from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.spec import RunSpec
+from workloads.protocol.spec import Precision, RunSpec
 from workloads.settings import Setting, Value, all_settings, settings_by_key
 from workloads.workload import Workload
 
@@ -98,6 +98,7 @@ def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
                 epochs=usual.epochs,
                 steps=usual.steps,
                 batch_size=usual.batch_size,
+                precision=_precision(spec, workload),
                 parameters=usual.parameters,
             )
     names = {setting.name for setting in all_settings()}
@@ -108,6 +109,12 @@ def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
     own = {name: value for name, value in rest.items() if name not in names}
     settings = {name: value for name, value in (spec.settings | extra).items() if value is not None}
     return msgspec.structs.replace(spec, **fields, settings=settings, parameters=spec.parameters | own)
+
+
+def _precision(spec: RunSpec, workload: Workload) -> Precision:
+    """Return a spec's precision for another workload: its default, unless another one was chosen."""
+    is_default = spec.precision == CATALOGUE[spec.workload].precision
+    return workload.precision if is_default else spec.precision
 
 
 def axis_value(name: str, spec: RunSpec) -> Any:

@@ -75,13 +75,17 @@ def fits(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     is preferred.
     """
     (workload,) = workloads
-    wanted = context.choice.get("engine")
+    engine, device = context.choice.get("engine"), context.choice.get("device", "auto")
 
     def standing(choice: Choice) -> tuple[bool, bool]:
         spec = context.spec(workload, engine=choice.engine, device=choice.device)
         return choice.gpu is not None, workload.attention_of(spec) == workload.attention
 
-    choice = max((each for each in context.choices(workload) if wanted in (None, each.engine)), key=standing)
+    choices = [each for each in context.choices(workload) if engine in (None, each.engine)]
+    choices = [each for each in choices if device in ("auto", each.device)]
+    if not choices:
+        return [context.spec(workload)]  # which is refused with the reason
+    choice = max(choices, key=standing)
     there_bytes = context.machine.memory_bytes if choice.gpu is None else choice.gpu.memory_bytes
     base: dict[str, Any] = {"engine": choice.engine, "device": choice.device, "epochs": 1, "steps": FITS_STEPS}
     base |= {"jit": compiles_always(choice.engine)}

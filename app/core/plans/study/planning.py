@@ -37,6 +37,8 @@ def plan_study(experiment: StudyExperiment, runner: Runner, options: PlanOptions
     names = [reading] if folders else list(dict.fromkeys(options.workloads or experiment.workloads))
     if len(names) > 1 and not experiment.takes_several:
         raise UsageError(message("studies.one_workload", preset=experiment.key))
+    if experiment.is_own and not {*names} <= {*experiment.workloads}:
+        raise UsageError(message("studies.own_workload", workloads=list(experiment.workloads)))
     context = StudyContext(
         machine=runner.machine,
         installed=installed_engines(runner.paths),

@@ -3,10 +3,10 @@
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from app.core.analysis.ab import between_runs, is_usable
-from app.core.analysis.power import work_metric
+from app.core.analysis.power import is_gpu, work_metric
 from app.core.analysis.shared_host import says_shared, with_host
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.messages import sentence, text
@@ -49,6 +49,7 @@ class Point:
 
     spec: RunSpec
     place: tuple[str, ...]  # value on each axis, as text
+    name: str  # the same on one line
     runs: tuple[RunSummary, ...] = ()  # the configuration's runs, in order
     state: State = "waiting"  # state of the configuration; "done" as soon as it has a usable run
     reason: str = ""  # reason why there is no result; "" if there is one or a run remains
@@ -60,10 +61,6 @@ class Point:
     high: float | None = None
     confidence_pct: float | None = None  # confidence level of the interval; below 95 with two to five rounds
     metrics: Mapping[str, float] = field(default_factory=dict)  # largest value of each of METRICS in its runs
-
-    @property
-    def name(self) -> str:
-        return joined(self.place)
 
     @property
     def best_run(self) -> RunSummary | None:
@@ -103,7 +100,8 @@ class Point:
     @property
     def memory_bytes(self) -> float | None:
         """Peak memory of the GPU or, on the CPU, of the process; None if unknown."""
-        return self.metrics.get("peak_gpu_memory_bytes", self.metrics.get("peak_memory_bytes"))
+        on_gpu = any(is_gpu(run) for run in self.runs)
+        return self.metrics.get("peak_gpu_memory_bytes" if on_gpu else "peak_memory_bytes")
 
     @property
     def memory_growth_bytes(self) -> float | None:
@@ -152,6 +150,7 @@ class StudyExperiment(Experiment):
     # Whether the progress of training is shown: never (""), if runs have several epochs, or instead of speeds.
     curves: Literal["", "if_any", "only"] = ""
     explains_limits: bool = False  # whether each configuration's limiting factor is stated
+    is_own: bool = False  # whether only its own workloads can answer the question
     shows_memory: bool = False  # whether memory is the question, so that its chart replaces those of speeds
     is_priced: bool = False  # whether costs are compared
     is_proportional: bool = False  # whether the speed would ideally grow in proportion to the first axis
@@ -213,7 +212,7 @@ def point_name(plan: Plan, spec: RunSpec) -> str:
     """Return a configuration's values on the axes of its study, on one line."""
     definition = definition_of(plan)
     specs = [*plan.specs, *(refusal.spec for refusal in definition.refused)]
-    return joined(_place(spec, specs, definition.axes))
+    return str(_named(spec, specs, definition.axes)["name"])
 
 
 def make_result(
@@ -249,21 +248,20 @@ def make_result(
         for run, number in own:
             if number is not None and is_usable(run):
                 rounds[number] = run.value
-        point = _point(spec, _place(spec, specs, definition.axes), [run for run, _ in own], rounds, metrics or {})
+        point = _point(spec, _named(spec, specs, definition.axes), [run for run, _ in own], rounds, metrics or {})
         if point.state == "waiting" and (full := filled_by(spec, done)) is not None:
             point = replace(point, state="skipped", reason=_filled_text(full, spec))
         results.append(point)
-    for refusal in definition.refused:
-        if refusal.spec.workload in CATALOGUE:
-            place = _place(refusal.spec, specs, definition.axes)
-            results.append(
-                Point(
-                    spec=refusal.spec,
-                    place=place,
-                    state="refused",
-                    reason=refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason),
-                )
-            )
+    results += [
+        Point(
+            spec=refusal.spec,
+            **_named(refusal.spec, specs, definition.axes),
+            state="refused",
+            reason=refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason),
+        )
+        for refusal in definition.refused
+        if refusal.spec.workload in CATALOGUE
+    ]
     return StudyResult(experiment, group, tuple(results), left)
 
 
@@ -301,15 +299,19 @@ def followed(
 
 
 def _place(spec: RunSpec, specs: Sequence[RunSpec], axes: Sequence[str]) -> tuple[str, ...]:
-    texts = {name: axis_text(name, spec, specs) for name in axes}
-    if len(texts) == 1:
-        return tuple(texts.values())
-    return tuple(named_text(name, spec, shown) for name, shown in texts.items())
+    return tuple(axis_text(name, spec, specs) for name in axes)
+
+
+def _named(spec: RunSpec, specs: Sequence[RunSpec], axes: Sequence[str]) -> dict[str, Any]:
+    """Return a point's place and name. Of several numbers, the name says what they are."""
+    place = _place(spec, specs, axes)
+    names = place if len(axes) == 1 else map(named_text, axes, [spec] * len(axes), place)
+    return {"place": place, "name": joined(names)}
 
 
 def _point(
     spec: RunSpec,
-    place: tuple[str, ...],
+    named: Mapping[str, Any],
     runs: Sequence[RunSummary],
     rounds: Sequence[float | None],
     metrics: Mapping[str, Mapping[int, float]],
@@ -331,7 +333,7 @@ def _point(
     }
     return Point(
         spec=spec,
-        place=place,
+        **named,
         runs=tuple(runs),
         state=state,
         reason=reason,

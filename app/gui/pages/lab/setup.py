@@ -171,7 +171,8 @@ class LabSetup(QWidget):
     def _on_folders(self) -> None:
         """Select the workload that reads from folders if any are given."""
         folders = self._folders()
-        self.workload.setEnabled(not folders)
+        is_fixed = isinstance(self.experiment, StudyExperiment) and self.experiment.is_own
+        self.workload.setEnabled(not folders and not is_fixed)
         if folders:
             self.rounds.setValue(max(READING_ROUNDS, self.rounds.value()))
         self._on_choice()

@@ -56,6 +56,8 @@ class SideForm(QObject):
             if isinstance(editor, QSpinBox) and isinstance(parameter.kind, Whole):
                 editor.setRange(int(parameter.kind.minimum or 0), int(parameter.kind.maximum or INT_LIMIT))
                 editor.setValue(int(parameter.default))
+            elif editor is not None and parameter.name == "precision":
+                set_edited(editor, parameter.default)
 
     def refill(self, spec: RunSpec) -> None:
         """Fill the editors with a side's spec. The name is kept."""
@@ -107,7 +109,7 @@ class SideForm(QObject):
             editor = self.engine if setting.name == "engine" else self.device
             editor.currentIndexChanged.connect(self.changed)
         else:
-            editor = make_editor(setting.parameter(getattr(workload, setting.name, None)), self.changed)
+            editor = make_editor(setting.parameter(workload.setting_default(setting)), self.changed)
         self._dress(editor, text(setting.label))
         return editor
 

@@ -118,7 +118,7 @@ def test_what_fits_was_tried(
 def test_memory_is_drawn_over_tokens(study: Make) -> None:
     result = study("fits", lambda _: 1_000.0)
     points = tuple(
-        replace(point, metrics={"peak_gpu_memory_bytes": 2.0**20 * tokens_at_a_time(point.spec)})
+        replace(point, metrics={"peak_memory_bytes": 2.0**20 * tokens_at_a_time(point.spec)})
         for point in result.points
     )
     (chart,) = figures(replace(result, points=points))

@@ -190,3 +190,18 @@ def test_equal_points_run_once(runner: Runner) -> None:
     spec = CATALOGUE["demo"].default_spec("quick")
     plan = make_plan([spec, spec], ("seed",), runner, key="", rounds=2)
     assert Counter(planned.spec.seed for planned in plan.runs()) == {0: 2}
+
+
+def test_what_fits_is_asked_of_fine_tuning_alone(runner: Runner) -> None:
+    with pytest.raises(UsageError, match=said("studies.own_workload").pattern):
+        plan_preset("fits", runner, workloads=["gpt_mini"])
+    with pytest.raises(UsageError, match=said("studies.nothing_to_run").pattern):
+        plan_preset("fits", runner, choice={"engine": "jax"})
+
+
+def test_what_fits_is_tried_on_the_chosen_device(with_card: Runner) -> None:
+    on_cpu = plan_preset("fits", with_card, choice={"device": "cpu"})
+    assert {spec.device for spec in on_cpu.specs} == {"cpu"}
+    assert {spec.device for spec in plan_preset("fits", with_card).specs} == {"gpu:0"}
+    longest = max(int(spec.parameters["sequence"]) for spec in plan_preset("fits", with_card).specs)
+    assert (longest, max(int(spec.parameters["sequence"]) for spec in on_cpu.specs)) == (131_072, 1_024)
