@@ -11,7 +11,7 @@ from typing import Any
 
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import engine_named
-from workloads.networks import gpt, lora
+from workloads.networks import gpt, lora, vision
 from workloads.protocol.spec import RunSpec
 
 SHAPE = lora.Shape(2, 64, 4, 2, 16, 192, vocabulary=1_000, is_tied=False)
@@ -165,15 +165,16 @@ def fused_and_plain() -> Iterator[Answer]:
     """Compare the results of networks with fused attention and with plain attention, from the same weights."""
     import numpy as np
 
-    for workload, parameters in (
-        (gpt.GptMini(), {"sequence": 16, "vocabulary": 32}),
-        (gpt.NanoGptChar(), {"blocks": 1, "heads": 2, "width": 16, "sequence": 16}),
+    random = np.random.default_rng(3)
+    tokens, picture = random.integers(32, size=(2, 16)), random.random((1, 224, 224, 3))
+    for workload, parameters, x in (
+        (gpt.GptMini(), {"sequence": 16, "vocabulary": 32}, tokens.astype(np.int32)),
+        (vision.VitTiny(), {}, picture.astype(np.float32)),
     ):
         results = []
         for attention in ("plain", "fused"):
             spec = workload.default_spec(engine="torch", device="cpu", parameters=parameters, attention=attention)
-            tokens = np.random.default_rng(3).integers(32, size=(2, 16)).astype(np.int32)
-            results.append(with_weights(workload.build(spec)).predict(tokens, verbose=0))
+            results.append(with_weights(workload.build(spec)).predict(x, verbose=0))
         yield {"id": workload.id, "apart": float(abs(results[0] - results[1]).max())}
 
 
