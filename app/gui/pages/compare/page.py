@@ -375,7 +375,9 @@ class ComparePage(QWidget):
         self.bar_list.show_bars(brief, baseline, slot=None if self._runs else slot, slot_opens=not problem)
         self.table.rows.show_bars(chart, baseline)
         self.stack.setCurrentIndex(2 if not chart else 1 if self.as_table.isChecked() else 0)
-        more = [remark for remark in common if not remark.isdecimal()]  # the note states the years itself
+        kernels = {bar.row.kernels for bar in chart if bar.row is not None}
+        # The note states the years and kernels itself.
+        more = [remark for remark in common if not remark.isdecimal() and remark not in kernels]
         more += [sentence("compare_page.click_for_more")] if is_folded else []
         self.note.show_text(joined((chart_note(chart, baseline), *more)) if chart else "")
 
