@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from tests.sure import only
-from tests.workloads.sizes import is_large
+from tests.workloads.sizes import is_large, networks
 from workloads import CATALOGUE
 from workloads.datasets import cifar10, fashion_mnist, imdb, mnist
 from workloads.engines.cpp_runtime import find_cpp_runtime
@@ -91,9 +91,8 @@ def declared(engine: str, name: str) -> int | None:
 
 
 def trained_by(engine: str) -> list[Training]:
-    networks = [each for each in CATALOGUE.values() if isinstance(each, Training)]
     passed_by = ALIKE if engine == "torch" else ALIKE | LOSSES_SUFFICE
-    return [each for each in networks if each.id not in passed_by]
+    return [each for each in networks().values() if each.id not in passed_by]
 
 
 def few_to_check(feed: Feed, count: int) -> Feed:

@@ -13,8 +13,7 @@ from typing import Any
 from unittest import mock
 
 from tests.mnist_digits import load_digits
-from tests.workloads.sizes import is_large
-from workloads import CATALOGUE
+from tests.workloads.sizes import is_large, networks
 from workloads.datasets import cifar10, mnist
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import engine_named
@@ -175,19 +174,19 @@ def say(seen: dict[str, Any]) -> None:
 def main(part: str = "") -> None:
     for dataset in (cifar10, mnist):
         dataset.load = cache(dataset.load)  # type: ignore[attr-defined] # several networks learn the same
-    networks = {name: each for name, each in CATALOGUE.items() if isinstance(each, Training)}
+    trained = networks()
     if part != "longer":
-        for workload in networks.values():
+        for workload in trained.values():
             say(probe(workload))
         return
-    for workload in networks.values():
+    for workload in trained.values():
         if not is_large(workload):
             say(probe_longer(workload))
     for name in PROFILED:
-        model = networks[name].build(networks[name].default_spec())
+        model = trained[name].build(trained[name].default_spec())
         say({"id": f"operations {name}", "flops": forward_flops(model), "profiled_flops": profiled_flops(model)})
     for name in DIGITS_EPOCHS:
-        say(real_digits(networks[name]))
+        say(real_digits(trained[name]))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ import pytest
 
 from tests.child import told_by
 from tests.workloads.networks.network_probe import DIGITS_EPOCHS, PROFILED
-from tests.workloads.sizes import is_large
-from workloads import CATALOGUE
-from workloads.training.training import Training
+from tests.workloads.sizes import is_large, networks
 
 # Compiling some thirty networks takes its time on a busy machine.
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
@@ -195,7 +193,7 @@ PUBLISHED = {
 }
 # Its learning rate is made for batches of 1,024: on 16 examples its loss first rises.
 RESTLESS = {"fcn_r"}
-TRAINED = {name: workload for name, workload in CATALOGUE.items() if isinstance(workload, Training)}
+TRAINED = networks()
 LEARNING = [name for name, workload in TRAINED.items() if not is_large(workload)]
 Seen = dict[str, dict[str, Any]]
 

@@ -157,7 +157,7 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
         return sentence("studies.folder", number=folders.index(str(value)) + 1 if str(value) in folders else 0)
     setting = _setting(name)
     if setting is None:
-        return str(value)
+        return f"{value:,}" if type(value) is int else str(value)
     if name == "precision" and spec.settings.get("tf32"):
         return sentence("studies.with_tf32", precision=value)
     return text(setting.label_value(value) if setting.kind.is_number else setting.phrase(value))
