@@ -153,7 +153,7 @@ class LoraQwen3(Training):
         sequence_bytes = number_bytes * length * (kept * numbers + shape.blocks * shape.width)
         if self.attention_of(spec) == "plain":
             sequence_bytes += kept * 10 * shape.heads * length**2
-        base_bytes = _ENGINE_BYTES[spec.engine] + weights_bytes + 10 * scores
+        base_bytes = _ENGINE_BYTES.get(spec.engine, 0) + weights_bytes + 10 * scores
         return MemoryNeed(base_bytes, round(self.micro_batch(spec) / spec.batch_size * sequence_bytes))
 
     def build(self, spec: RunSpec) -> Any:

@@ -233,3 +233,29 @@ def test_results_with_energy_are_ranked_by_their_work(summary: RunSummary) -> No
 def test_work_is_counted_as_the_headline_counts_it(metric: str, of_work: str) -> None:
     assert work_metric(metric) == of_work
     assert of_work in HEADLINES
+
+
+@pytest.mark.parametrize(
+    ("variant", "sizes", "is_ranked"),
+    [
+        ("", {""}, True),
+        ("size=8B", {"size=8B"}, True),
+        ("sequence=256 micro_batch=1", {""}, False),
+        ("size=8B checkpointing=True", {"size=8B"}, False),
+    ],
+)
+def test_fine_tuning_is_ranked_with_the_same_model_and_settings(
+    summary: RunSummary, variant: str, sizes: set[str], is_ranked: bool
+) -> None:
+    changes: dict[str, Any] = {
+        "workload": "lora_qwen3",
+        "metric": "tokens_per_s",
+        "value": 9_000.0,
+        "batch_size": 8,
+    }
+    changes |= {"samples_per_epoch": 0, "settings": "", "precision": "mixed_bfloat16", "variant": variant}
+    drawn = [bar for bar in bars("lora_qwen3", replace(summary, **changes)) if bar.row is not None]
+    assert {bar.row.variant for bar in drawn if bar.row is not None} == sizes
+    ranked = [bar for bar in drawn if bar.is_like]
+    assert bool(ranked) == is_ranked
+    assert {bar.row.precision for bar in ranked if bar.row is not None} == ({"bf16"} if is_ranked else set())
