@@ -343,8 +343,8 @@ def _is_of(bar: Bar, device: str) -> bool:
 def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
     """Return the bar to compare with, never an invalid result; None if there are no bars.
 
-    Without a name, the result is the default baseline or, if it is missing, the slowest device whose result is
-    similar to the run, represented by the bar that `one_each` selects.
+    Without a name, the result is the run's own device if a limit was measured, the default baseline or, if both
+    are missing, the slowest device whose result is similar to the run. `one_each` selects its bar.
 
     Raises:
         UsageError: The name matches no bar, or several.
@@ -354,7 +354,7 @@ def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar 
         wanted = _BASELINES.get(workload)
         default = [bar for bar in published if bar.row and bar.row.device == wanted]
         single = [bar for bar in published if bar.row and bar.name == short_name(bar.row.device)]
-        return next(iter(default or single[-1:] or published[-1:]), None)
+        return next(iter(_same_card(chart, published) or default or single[-1:] or published[-1:]), None)
     key, chart = name.casefold(), [bar for bar in chart if bar.verdict != "invalid"]
     exact = [bar for bar in chart if bar.title.casefold() == key]
     exact = exact or [bar for bar in chart if bar.name.casefold() == key]
@@ -369,6 +369,15 @@ def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar 
     if not names:
         raise UsageError(message("baseline.nothing", name=name[:60]))
     raise UsageError(message("baseline.unknown", name=name[:60]), message("baseline.choose", names=names))
+
+
+def _same_card(chart: Sequence[Bar], published: Sequence[Bar]) -> list[Bar]:
+    """Return the published bar of the run's own device in a chart of a limit; [] if there is none."""
+    run = next((bar.run for bar in chart if bar.kind == "you"), None)
+    if run is None or not is_limit(run.workload) or not run.device_name:
+        return []
+    own = plain_device(run.device_name)
+    return [bar for bar in published if bar.row is not None and plain_device(bar.row.device) == own]
 
 
 def shared_remarks(chart: Sequence[Bar]) -> tuple[str, ...]:

@@ -59,11 +59,16 @@ def row_refusal(run: RunSummary, row: PublishedRow) -> str | None:
     }
     may_differ = workload.published_differ if workload is not None else frozenset[str]()
     alike = {name: value for name, value in stated.items() if name not in may_differ}
-    alike["variant"] = row_variant(row)
-    if text_without(run.variant, *may_differ) == alike["variant"]:
-        alike["variant"] = run.variant
+    alike["variant"] = run.variant if is_same_model(run, row) else row_variant(row)
     # Settings that have no column in the table have their default values.
     return run_refusal(run, replace(run, **alike, settings=""))  # type: ignore[arg-type]
+
+
+def is_same_model(run: RunSummary, row: PublishedRow) -> bool:
+    """Return whether a run's network is a row's, except for parameters in which published results may differ."""
+    workload = CATALOGUE.get(row.workload)
+    may_differ = workload.published_differ if workload is not None else ()
+    return text_without(run.variant, *may_differ) == row_variant(row)
 
 
 def imported_refusal(workload: str, run: RunSummary | None, result: RunSummary) -> str | None:
@@ -77,7 +82,11 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
     Devices with more than _REASONS excluded results get one entry: the first reason and a count of the rest.
     """
     reasons: dict[str, list[str]] = {}
-    for row in comparable_rows(run.workload):
+    rows = comparable_rows(run.workload)
+    has_models = any(row.variant for row in rows)
+    for row in rows:
+        if has_models and not is_same_model(run, row):
+            continue
         if (with_several or not row.has_several) and (reason := row_refusal(run, row)):
             reasons.setdefault(row.short_name, []).append(reason)
     for name, several in reasons.items():

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.core.analysis.bars import Bar, around, bars, by_work, find_baseline
+from app.core.analysis.comparability import left_out
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.power import work_metric
 from app.core.analysis.published import reference_rows
@@ -259,3 +260,18 @@ def test_fine_tuning_is_ranked_with_the_same_model_and_settings(
     ranked = [bar for bar in drawn if bar.is_like]
     assert bool(ranked) == is_ranked
     assert {bar.row.precision for bar in ranked if bar.row is not None} == ({"bf16"} if is_ranked else set())
+
+
+@pytest.mark.parametrize(("device", "name"), [("NVIDIA GeForce RTX 5070", "RTX 5070"), ("Unheard-of", "RTX 3060")])
+def test_a_limit_is_compared_with_the_same_card(summary: RunSummary, device: str, name: str) -> None:
+    changes: dict[str, Any] = {"workload": "matmul", "metric": "flop_per_s", "value": 6.6e13, "batch_size": 1}
+    changes |= {"samples_per_epoch": 0, "settings": "", "precision": "mixed_float16", "device": "gpu:0"}
+    chart = bars("matmul", replace(summary, **changes, device_name=device))
+    assert sure(find_baseline(chart, None, "matmul")).name == name
+
+
+@pytest.mark.parametrize("variant", ["", "size=8B", "sequence=256"])
+def test_other_models_are_neither_drawn_nor_left_out(summary: RunSummary, variant: str) -> None:
+    changes: dict[str, Any] = {"workload": "lora_qwen3", "metric": "tokens_per_s", "value": 9_000.0}
+    changes |= {"samples_per_epoch": 0, "settings": "", "precision": "mixed_bfloat16", "variant": variant}
+    assert left_out(replace(summary, **changes), with_several=True) == []

@@ -168,7 +168,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.title_phases": "Training and prediction",
     "studies.line_batches": "larger batches",
     "studies.line_sequences": "longer sequences",
-    "studies.memory_gib": "Memory in GiB",
+    "studies.memory_gb": "Memory in GB",
     "studies.tokens_at_a_time": "Tokens at a time",
     "studies.title_fits": "What fits",
     "studies.title_power": "Power limit",

@@ -102,7 +102,7 @@ def _memory(done: Sequence[Point]) -> tuple[Figure, ...]:
     chart = Figure(
         name=sentence("part.memory"),
         kind="lines",
-        value_title=sentence("studies.memory_gib"),
+        value_title=sentence("studies.memory_gb"),
         series=tuple(series),
         x_title=sentence("studies.tokens_at_a_time"),
         is_log_x=xs[-1] / xs[0] > 4,

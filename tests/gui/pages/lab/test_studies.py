@@ -72,7 +72,7 @@ def test_each_study_says_which_points_it_has(driver: Driver) -> None:
             driver.until(lambda: said("run.no_power_limit").is_in(setup.problem.text()))
             continue
         driver.until(lambda: bool(setup.points.whole_text) and setup.run_button.isEnabled())
-        assert said("studies_page.quick_runs").is_in(setup.points.whole_text) == (key != "convergence")
+        assert said("studies_page.quick_runs").is_in(setup.points.whole_text) == (preset.preset == "quick")
         if key == "batch":
             axis = axis_title("batch_size")
             assert said("studies_page.range", axis=axis, first="8").is_in(setup.points.whole_text)
