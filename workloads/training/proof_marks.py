@@ -86,14 +86,16 @@ def _weights(model: Any) -> Any:
     matrices = [variable for variable in model.trainable_variables if len(variable.shape) > 1]
     if not matrices:
         return None
-    layer = matrices[-1].path.rpartition("/")[0]
-    rows = [np.array(matrix, dtype=np.float64) for matrix in matrices if matrix.path.startswith(f"{layer}/")]
-    return np.concatenate([row.ravel() for row in rows])
+    layers = [getattr(matrix, "path", "").rpartition("/")[0] for matrix in matrices]
+    last = [matrix for matrix, layer in zip(matrices, layers, strict=True) if layer == layers[-1]]
+    return np.concatenate([np.array(matrix, dtype=np.float64).ravel() for matrix in last])
 
 
 def _frozen(model: Any) -> list[int]:
     """Return a checksum of every sixteenth row of each matrix that isn't trained."""
+    matrices = [variable for variable in model.non_trainable_variables if len(variable.shape) > 1]
+    if not matrices:
+        return []
     from keras import ops
 
-    matrices = [variable for variable in model.non_trainable_variables if len(variable.shape) > 1]
     return [zlib.crc32(ops.convert_to_numpy(matrix[::16]).tobytes()) for matrix in matrices]

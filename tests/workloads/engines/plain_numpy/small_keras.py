@@ -40,6 +40,7 @@ class Sequential:
         for layer in self.layers:
             size = layer.build(size)
         dense = [layer for layer in self.layers if isinstance(layer, Dense)]
+        self.non_trainable_variables: list[Any] = []
         self.trainable_variables = [part for layer in dense for part in (layer.kernel, layer.bias)]
         self.optimizer: Any = None
         self.stop_training = False
