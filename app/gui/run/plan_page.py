@@ -170,6 +170,7 @@ class PlanPage(QWidget):
         if not self.is_live:
             self._shown_id = self._stored = None
             self._show_state()
+            self.refresh()  # instead of a request that would show the answer again
 
     def refresh(self, choose: int | None = None) -> None:
         """Reload the stored plans, and show the one with the number `choose` if it is given."""

@@ -303,6 +303,18 @@ def test_a_finished_ab_can_be_saved_copied_and_run_again(
 
 
 @pytest.mark.slow
+def test_an_answer_that_is_still_being_read_does_not_hide_the_questions(driver: Driver) -> None:
+    page = begun(driver, pairs=20)
+    driver.window.action("menu.cancel").trigger()
+    driver.until(ended(driver, page))
+    before = page.entries
+    page.refresh(choose=page.entries[0].group_id)
+    page.ask()
+    driver.until(lambda: page.entries is not before)
+    assert page.report is None
+
+
+@pytest.mark.slow
 def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> None:
     page = begun(driver, pairs=20)
     assert not page.setup.run_button.isEnabled()
