@@ -527,9 +527,7 @@ def machine_line(machine: Machine) -> str:
     ]
     cpu = re.sub(r" \d+-Core Processor$", "", short_name(machine.cpu_name or sentence("setup.unknown_cpu")))
     memory = sentence("setup.memory", memory=format_installed_memory(machine.memory_bytes))
-    return sentence(
-        "setup.machine", parts=joined((*cards, cpu, "" if cards else sentence("setup.no_gpu"), memory))
-    )
+    return sentence("setup.machine", parts=joined((cpu, memory, *(cards or [sentence("setup.no_gpu")]))))
 
 
 def _run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:

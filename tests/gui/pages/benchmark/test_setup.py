@@ -99,9 +99,9 @@ def test_the_computer_is_one_line(driver: Driver) -> None:
     gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_282 * 2**20)
     memory = sentence("setup.memory", memory="32 GB")
     cpu = "Ryzen 7 7800X3D"
-    for gpus, chips in (((gpu,) * 2, f"2 × RTX 4070 · {cpu}"), ((), f"{cpu} · {sentence('setup.no_gpu')}")):
+    for gpus, cards in (((gpu,) * 2, "2 × RTX 4070"), ((), sentence("setup.no_gpu"))):
         driver.become(cpu_name="AMD Ryzen 7 7800X3D 8-Core Processor", gpus=gpus, memory_bytes=32 * 2**30)
-        parts = f"{chips} · {memory}"
+        parts = f"{cpu} · {memory} · {cards}"  # the card last: the memory isn't its own
         assert said("setup.machine", parts=parts).is_all_of(driver.page.setup.machine_line.whole_text)
 
 
