@@ -307,10 +307,9 @@ def test_an_answer_that_is_still_being_read_does_not_hide_the_questions(driver: 
     page = begun(driver, pairs=20)
     driver.window.action("menu.cancel").trigger()
     driver.until(ended(driver, page))
-    before = page.entries
-    page.refresh(choose=page.entries[0].group_id)
+    page.refresh(choose=(entries := page.entries)[0].group_id)
     page.ask()
-    driver.until(lambda: page.entries is not before)
+    driver.until(lambda: page.entries is not entries)
     assert page.report is None
 
 
