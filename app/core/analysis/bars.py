@@ -376,8 +376,7 @@ def _same_card(chart: Sequence[Bar], published: Sequence[Bar]) -> list[Bar]:
     run = next((bar.run for bar in chart if bar.kind == "you"), None)
     if run is None or not is_limit(run.workload) or not run.device_name:
         return []
-    own = plain_device(run.device_name)
-    return [bar for bar in published if bar.row is not None and plain_device(bar.row.device) == own]
+    return [bar for bar in published if _is_of(bar, run.device_name)]
 
 
 def shared_remarks(chart: Sequence[Bar]) -> tuple[str, ...]:

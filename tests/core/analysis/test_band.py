@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.band import CAUSES, NEAR_PCT, Band, band, band_message
+from app.core.analysis.band import CAUSES, Band, band, band_message
 from app.core.analysis.bars import bars, one_each, shortlist
 from app.core.analysis.credibility import is_possible
 from app.core.analysis.position import position, position_message
@@ -199,7 +199,3 @@ def test_the_bar_of_a_card_is_inside_its_band(row: PublishedRow, summary: RunSum
 
 def test_every_card_can_do_what_was_published_for_it(summary: RunSummary) -> None:
     assert [row.id for row in CARDS if not is_possible(run_of(row, summary))] == []
-
-
-def test_the_tolerance_is_that_of_identical_cards() -> None:
-    assert 0 < NEAR_PCT < 8
