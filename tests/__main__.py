@@ -1,4 +1,4 @@
-"""Runs the tests for start.py: `python -m tests test ARGS`, with pytest's, or `python -m tests check`."""
+"""Runs the tests for start.py: `test ARGS`, with pytest's, or `check`."""
 
 import json
 import os
@@ -28,7 +28,7 @@ CHECKS = {
     "mypy": ["-m", "mypy", "--python-version", "{}.{}".format(*sys.version_info)],
     "lint-imports": ["-c", "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"],
 }
-# A test computer may stand still for seconds, and then a test fails that measures or waits.
+# `check --again`, for CI on a shared computer, gives so many failed tests a second chance, and says which they were.
 FEW = 3
 FAILED = 1  # pytest's exit code if tests failed, and nothing worse happened
 CACHE = Path(".pytest_cache/v/cache/lastfailed")
@@ -50,20 +50,20 @@ def become(arguments: list[str]) -> int:
     return call(arguments)
 
 
-def run_twice(arguments: list[str]) -> int:
-    """Run pytest, then the few tests that failed once more, alone; return FAILED only if a test failed twice."""
+def run_again(arguments: list[str]) -> int:
+    """Run pytest, then the few tests that failed again, alone; return FAILED only if a test failed twice."""
     code = call(["-m", "pytest", "--cache-clear", *arguments])
     names = sorted(json.loads(CACHE.read_text(encoding="utf-8"))) if code == FAILED and CACHE.is_file() else []
     if not 0 < len(names) <= FEW:
         return code
-    say(f"\n== {len(names)} failed: once more, alone")
+    say(f"\n== {len(names)} failed: again, alone")
     code = call(["-m", "pytest", "-m", "", *names])
-    if not code:
-        say("Passed only alone, look at: " + ", ".join(names))
+    for name in names if not code else ():
+        say(f"A fault to mend: {name} passed only alone.")
     return code
 
 
-def check() -> int:
+def check(*, again: bool) -> int:
     """Run everything that CI checks, the quick ones first, and end with what failed; return 1 if anything did."""
     failed = []
     for name, arguments in CHECKS.items():
@@ -71,7 +71,8 @@ def check() -> int:
         if call(arguments):
             failed.append(name)
     say("== pytest")
-    if run_twice([*PYTEST[2:], *SELECTIONS["--all"]]):
+    arguments = [*PYTEST[2:], *SELECTIONS["--all"]]
+    if run_again(arguments) if again else call(["-m", "pytest", *arguments]):
         failed.append("pytest")
     say("Failed: " + ", ".join(failed) if failed else "Everything passed.")
     return 1 if failed else 0
@@ -83,7 +84,11 @@ def main(verb: str, *arguments: str) -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.chdir(ROOT)
     if verb == "check":
-        return check()
+        return check(again="--again" in arguments)
+    missing = [path for path in arguments if path.startswith("tests") and not Path(path.split("::")[0]).exists()]
+    if missing:
+        say(f"There is no {missing[0].split('::')[0]}; `tests/` has the folders of `app/` and `workloads/`.")
+        return 4  # as pytest
     selection = [part for option in SELECTIONS if option in arguments for part in SELECTIONS[option]]
     command = [*PYTEST, *selection, *(argument for argument in arguments if argument not in SELECTIONS)]
     return become(command)

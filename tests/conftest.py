@@ -56,7 +56,7 @@ MACHINE = Machine(
     virtual_machine=False,
 )
 NEEDS_QT = re.compile(
-    r"\b(?:PySide6|qtbot|qapp|app\.gui|pyqtgraph|tests\.(?:gui|camera|screenshots|study_images|golden_pictures))\b"
+    r"\b(?:PySide6|qtbot|qapp|app\.gui|pyqtgraph|tests\.(?:gui|tools\.(?:camera|screenshots|study_images|golden_pictures)))\b"
 )
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 # What gives a test a real command line or a real start, which take a second each.

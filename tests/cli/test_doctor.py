@@ -14,8 +14,8 @@ from app.core.paths import Paths
 from tests.cli.commands import ended
 from tests.cli.conftest import CARD
 from tests.conftest import ROOT, CommandLine, pretend_installed
-from tests.doctor_page import PAGE, page
 from tests.saying import said
+from tests.tools.doctor_page import PAGE, page
 from workloads.engines.registry import DEFAULT_ENGINE
 
 LOGS = ROOT / "tests" / "data" / "doctor"
@@ -164,4 +164,4 @@ def test_the_default_engine_is_examined_once(paths: Paths) -> None:
 
 
 def test_the_page_about_gpus_matches_the_table() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.doctor_page"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.tools.doctor_page"

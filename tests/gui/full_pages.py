@@ -11,8 +11,8 @@ from tests.core.result_file.results import golden
 from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver
 from tests.recording import asked, recorded_events, store_recording
-from tests.screenshots import store_ab
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
+from tests.tools.screenshots import store_ab
 
 
 def show_ab(driver: Driver) -> None:

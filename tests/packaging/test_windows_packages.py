@@ -1,4 +1,4 @@
-"""Builds Windows' packages on Linux, and installs, runs and uninstalls them in the rig (`tests/windows`)."""
+"""Builds Windows' packages on Linux, and installs, runs and uninstalls them in the rig (`tests/tools/wine`)."""
 
 import hashlib
 import re
@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import app
 from tests.packaging.test_packages import LIMIT_S, ROOT, build, missing
+from tests.tools.wine.rig import Rig, this_rig
 from tests.waiting import wait_until
-from tests.windows.rig import Rig, this_rig
 
 windows_packages, release = import_module("windows_packages"), import_module("release")
 pytestmark = [
@@ -114,7 +114,7 @@ def test_the_zip_is_the_folder(tmp_path: Path) -> None:
 def rig() -> Rig:
     rig = this_rig()
     if not rig.project.is_dir() or not rig.may_be_used():
-        pytest.skip("needs the rig, and root: python -m tests.windows build")
+        pytest.skip("needs the rig, and root: python -m tests.tools.wine build")
     rig.mount()
     return rig
 

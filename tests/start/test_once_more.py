@@ -1,4 +1,4 @@
-"""Tests that failed are run once more, alone: those that fail again fail the check, the others are named."""
+"""In CI, tests that failed run again, alone: those that fail again fail the check, the others are named."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.long
 RUN = f"""
 import runpy, sys
 module = runpy.run_path({str(ROOT / "tests" / "__main__.py")!r})
-sys.exit(module["run_twice"](["-q", *sys.argv[1:]]))
+sys.exit(module["run_again"](["-q", *sys.argv[1:]]))
 """
 TESTS = """
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_only_what_fails_twice_fails(tmp_path: Path, count: int, again: bool, co
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:randomly\n", "utf-8")
     result = python("-c", RUN, cwd=tmp_path)
     assert result.returncode == code, result.stdout
-    assert ("Passed only alone, look at: test_it.py::test_first_time[0]" in result.stdout) == (count == 2)
+    assert ("A fault to mend: test_it.py::test_first_time[0]" in result.stdout) == (count == 2)
     assert (tmp_path / "other.ran").read_text() == "x"  # what passed isn't repeated
 
 

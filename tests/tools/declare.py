@@ -4,14 +4,14 @@
 
 Parameters and operations are counted with PyTorch, memory is measured on every installed engine, at the usual
 batch size and at a quarter of it, and the losses with TensorFlow. Behind the lines stands the row for
-`tests.measurement_page`.
+`tests.tools.measurement_page`.
 """
 
 import sys
 import tempfile
 
-from tests.benchmarks import proof, workloads
 from tests.sure import only, sure
+from tests.tools import proof, workloads
 from tests.tools.operations import lines
 from workloads import CATALOGUE
 from workloads.training.training import Training

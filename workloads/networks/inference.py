@@ -18,7 +18,7 @@ from workloads.workload import MemoryNeed, Workload
 
 # By engine: bytes without a network, number of copies of the weights (loading rearranges them), and the divisor of
 # the training memory per example. For fourteen networks at batch size 64, the estimates range from half the
-# measured peak to a sixth above it (`python -m tests.benchmarks.workloads`). They tend to be low, because a run
+# measured peak to a sixth above it (`python -m tests.tools.workloads`). They tend to be low, because a run
 # that fits must not be rejected.
 NEEDS = {"tensorflow": (600_000_000, 3, 8), "torch": (400_000_000, 2, 3), "jax": (350_000_000, 1, 8)}
 LATENCY_BATCHES = (1, 16)

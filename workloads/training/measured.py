@@ -1,6 +1,6 @@
 """Measurements of networks during training, for use in the workloads' declarations.
 
-Losses of the first steps on synthetic data: measured on the twins with `python -m tests.benchmarks.proof`, on a
+Losses of the first steps on synthetic data: measured on the twins with `python -m tests.tools.proof`, on a
 CPU with TensorFlow 2.21 and three seeds (two for networks whose steps take many seconds). Each side of a range was
 widened by half the range and by 5 %. `unlearned` is the loss with a learning rate of zero. A band that includes it
 isn't evidence of learning, and neither is a band after only two steps. Bands of other precisions were measured in
@@ -11,12 +11,12 @@ Losses on real data: these bands can't be derived from the twin. On real digits,
 the twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, they learn more slowly. Therefore,
 these bands are wide. Each band starts at half the lowest plausible loss, and ends halfway between the highest
 plausible loss and the loss at a learning rate of zero if the two are clearly apart on all data tested, otherwise
-well above both. `python -m tests.benchmarks.proof --real` measures the data included in packages: real digits and
+well above both. `python -m tests.tools.proof --real` measures the data included in packages: real digits and
 all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche and the Penn Treebank weren't available; their bands
 are based on their twins and on other data (Fashion-MNIST in colour, other English prose).
 
 Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
-and JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size,
+and JAX 0.10, and interpolated linearly (`python -m tests.tools.workloads`). At half the default batch size,
 which wasn't used for the fit, four networks needed 0.91 to 1.04 times the predicted memory with PyTorch and JAX.
 The largest batch sizes at which GPTs and timm's networks were measured are only a quarter to three eighths of the
 default, so their requirements at the default batch size are extrapolated.

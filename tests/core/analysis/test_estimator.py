@@ -358,7 +358,7 @@ def test_a_machine_that_changes_its_speed_is_not_called_valid(family: str) -> No
 
 
 def scenario(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.benchmarks.scenarios", *arguments]
+    command = [sys.executable, "-m", "tests.tools.scenarios", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
 
 

@@ -24,7 +24,7 @@ from app.core.verdict.notes import derived_epoch
 from tests.core.storage.storing import measured, record
 from tests.saying import said
 from tests.sure import sure
-from tests.workload_page import PAGE, page
+from tests.tools.workload_page import PAGE, page
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -281,7 +281,7 @@ def test_a_rate_is_copied_with_its_unit(stored_run: Any) -> None:
 
 
 def test_the_page_of_workloads_says_what_the_catalogue_says() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.workload_page"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.tools.workload_page"
 
 
 def test_fused_networks_stand_beside_fused_ones(summary: RunSummary) -> None:

@@ -19,8 +19,8 @@ from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from tests.pseudo import english_in, names_of, speak_pseudo
 from tests.recording import as_preset, asked, on_card, recorded_events, store_recording
-from tests.screenshots import store_ab
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
+from tests.tools.screenshots import store_ab
 
 # Names of recorded and computed runs.
 NAMES = (

@@ -15,13 +15,13 @@ from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
-from tests.benchmarks.ordinary import epochs_codes, quick_codes
 from tests.core.verdict import changes
 from tests.core.verdict.records import quiet_run
 from tests.ordinary import KINDS
 from tests.replay import MACHINE
 from tests.sure import sure
 from tests.telemetry import telemetry_of
+from tests.tools.ordinary import epochs_codes, quick_codes
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 from workloads.protocol.spec import Preset

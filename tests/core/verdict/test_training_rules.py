@@ -14,12 +14,12 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
-from tests import measurement_page
 from tests.conftest import MACHINE
 from tests.core.verdict.changes import summarised
 from tests.core.verdict.records import quiet_run
 from tests.saying import said
 from tests.sure import sure
+from tests.tools import measurement_page
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 from workloads.protocol.spec import Precision, RunSpec
@@ -203,7 +203,7 @@ def test_every_network_that_has_real_data_and_a_band_has_one_for_it() -> None:
 
 def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
     text = measurement_page.PAGE.read_text(encoding="utf-8")
-    assert text == measurement_page.page(text), "run: python3 -m tests.measurement_page"
+    assert text == measurement_page.page(text), "run: python3 -m tests.tools.measurement_page"
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_loss_is_judged_by_what_was_measured_with_its_precision(
     assert ("loss_out_of_band" in reasons(other, proof_loss=loss)) == is_judged
 
 
-# After 100 steps, or as many as the band asks for, on real data: see tests.benchmarks.proof.
+# After 100 steps, or as many as the band asks for, on real data: see tests.tools.proof.
 REAL_LOSSES = {
     "mnist_mlp": ((0.437, 0.444, 0.429), 2.363),
     "mnist_cnn": ((0.603, 0.632, 0.588), 2.310),

@@ -5,7 +5,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage
 
 from app.gui.style.theme import Theme
-from tests.golden_pictures import FOLDER, RUNS, painted_run, painted_studies
+from tests.tools.golden_pictures import FOLDER, RUNS, painted_run, painted_studies
 
 # Reduced to blocks of 15 pixels, because Qt's versions and systems smooth the edges of letters differently. The
 # width is a multiple of 4, so the rows have no padding.
@@ -25,7 +25,7 @@ def difference(picture: QImage, other: QImage) -> int:
 def check(name: str, painted: QImage) -> None:
     stored = QImage(str(FOLDER / f"{name}.png"))
     assert not stored.isNull()
-    assert difference(painted, stored) <= LIMIT, f"look at {name}, then run `python -m tests.golden_pictures`"
+    assert difference(painted, stored) <= LIMIT, f"look at {name}, run `python -m tests.tools.golden_pictures`"
 
 
 @pytest.mark.parametrize("name", RUNS)
