@@ -28,7 +28,7 @@ CHECKS = {
     "mypy": ["-m", "mypy", "--python-version", "{}.{}".format(*sys.version_info)],
     "lint-imports": ["-c", "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"],
 }
-# `check --again`, for CI on a shared computer, gives so many failed tests a second chance, and says which they were.
+# `check --again`, for CI on a shared computer, gives so many failed tests a second chance, and names them.
 FEW = 3
 FAILED = 1  # pytest's exit code if tests failed, and nothing worse happened
 CACHE = Path(".pytest_cache/v/cache/lastfailed")

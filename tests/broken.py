@@ -29,9 +29,7 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
-from tests.core.result_file.results import golden, golden_of
-from tests.core.storage.storing import PARTS, set_fields
-from tests.telemetry import telemetry_of
+from tests.build import PARTS, golden, golden_of, set_fields, telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine

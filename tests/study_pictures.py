@@ -13,8 +13,7 @@ from app.core.plans.suite.planning import plan_suite
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
-from tests.core.plans.study.storing_studies import Outcome, store_point, store_study
-from tests.plans import plan_preset
+from tests.build import Outcome, plan_preset, store_point, store_study
 from tests.sure import sure
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.events import Epoch

@@ -10,8 +10,8 @@ from app.cli import main
 from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.storage.database import Database
+from tests.build import set_fields
 from tests.cli.commands import on_a_terminal, posix_only
-from tests.core.storage.storing import set_fields
 from tests.recording import recorded_events, store_recording
 
 BOLD, MUTED, GREEN, YELLOW, RED, OFF = (f"\x1b[{code}m" for code in (1, 2, 32, 33, 31, 0))

@@ -14,9 +14,9 @@ from app.core.logs import set_up_logging
 from app.core.paths import default_paths
 from app.core.records import RunSummary
 from app.core.storage.database import Database
+from tests.build import set_fields
 from tests.cli.commands import on_a_terminal
 from tests.conftest import ROOT, CommandLine
-from tests.core.storage.storing import set_fields
 
 NASTY = "\x1b]52;c;cm0=\x07 \x9b2J \x1bP1q\x1b\\ \u202egnp\u202c \u200b\u2066 \x7f\x08\u2028 fake\rRun 9\nRun 8"
 

@@ -20,10 +20,10 @@ from app.core.result_file.short_form import short_form
 from app.core.storage.database import Database
 from app.core.titles import level_title
 from app.gui.services.picture_code import scan_file
+from tests.build import GOLDEN, golden
 from tests.cli.commands import sentence_of
 from tests.cli.test_escape_sequences import steering
 from tests.conftest import HINT, ROOT, CommandLine
-from tests.core.result_file.results import GOLDEN, golden
 from tests.saying import Saying, said
 from workloads.engines.registry import NO_ENGINE, engine_title
 

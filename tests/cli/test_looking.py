@@ -14,8 +14,8 @@ from app.core.paths import default_paths
 from app.core.report.run_texts import engine_line, machine_line
 from app.core.storage.database import Database
 from app.core.titles import cores_title
+from tests.build import set_fields
 from tests.conftest import HINT, CommandLine
-from tests.core.storage.storing import set_fields
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines.registry import NO_ENGINE

@@ -16,10 +16,10 @@ from app.cli.views import JsonView
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
 from app.core.storage.database import Database
+from tests.build import set_fields
 from tests.cli.commands import ended, on_a_terminal, posix_only, runs, sentence_of
 from tests.cli.devices import device
 from tests.conftest import ROOT, CommandLine, command
-from tests.core.storage.storing import set_fields
 from tests.core.verdict.test_preflight import MACHINE, QUIET
 from tests.saying import said
 from tests.systems import needs_qt

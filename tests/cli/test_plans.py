@@ -18,9 +18,9 @@ from app.core.paths import Paths, default_paths
 from app.core.records import Plan
 from app.core.settings import load_settings
 from app.core.storage.groups import begin_group
+from tests.build import in_database
 from tests.cli.commands import ended, posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine, command
-from tests.core.storage.storing import in_database
 from tests.saying import Saying, said
 from tests.sure import only
 from tests.systems import needs_qt

@@ -5,7 +5,7 @@ import pytest
 from app.cli import main
 from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths
-from tests.core.storage.storing import in_database
+from tests.build import in_database
 from tests.pseudo import english_in, names_of, speak_pseudo
 from tests.recording import recorded_events, store_recording
 from workloads.datasets import DATASETS

@@ -11,10 +11,10 @@ import pytest
 from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.storage.database import Database
+from tests.build import make_many
 from tests.cli.commands import posix_only, read_until, runs, start, waiting_bytes
 from tests.cli.storms import drain, send_storm
 from tests.conftest import ROOT, CommandLine, command
-from tests.core.storage.storing import make_many
 from tests.saying import said
 from tests.sure import sure
 from tests.waiting import wait_until

@@ -23,9 +23,8 @@ from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.core.storage.imported_results import add_results
 from app.core.storage.runs import list_runs
+from tests.build import golden_of, in_database
 from tests.conftest import ROOT
-from tests.core.result_file.results import golden_of
-from tests.core.storage.storing import in_database
 from tests.recording import asked, recorded_events, store_recording
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads import CATALOGUE

@@ -34,12 +34,12 @@ from app.core.storage.runs import list_runs, load_run, load_runs, rows_for_expor
 from app.core.verdict.judged_run import JudgedRun
 from app.cli import main
 from tests.conftest import MACHINE
-from tests.core.storage.storing import measured, record
-from tests.telemetry import telemetry_of
+from tests.build import block, record
+from tests.build import telemetry_of
 from workloads.protocol import events
 
 environment = events.Environment(engine="tensorflow", device="gpu:0", precision="float32", jit=False)
-steps = [measured(0.5, 0.5, epoch=epoch, seq=2 * epoch) for epoch in range(2)]
+steps = [block(0.5, 0.5, epoch=epoch, seq=2 * epoch) for epoch in range(2)]
 fans = [
     events.TelemetryEvent(t_s=t_s, telemetry=telemetry_of({"gpus": [{"index": 0, "fan_pct": 40.0 + 10 * t_s}]}))
     for t_s in (0.0, 1.0, 2.0)

@@ -19,7 +19,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.storage.runs import load_run
 from app.core.titles import differing
-from tests.core.storage.storing import set_fields, store
+from tests.build import set_fields, store
 from tests.saying import said
 from tests.sure import only
 from workloads import CATALOGUE, settings

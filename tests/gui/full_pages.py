@@ -7,8 +7,7 @@ from app.core.records import PlanPlace
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.imported_results import add_results, load_result
-from tests.core.result_file.results import golden
-from tests.core.storage.storing import in_database
+from tests.build import golden, in_database
 from tests.gui.driving import Driver
 from tests.recording import asked, recorded_events, store_recording
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite

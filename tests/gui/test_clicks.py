@@ -15,9 +15,8 @@ from app.core.storage.database import Database
 from app.gui.pages.hardware import doctor_view
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import VerdictDialog
+from tests.build import GOLDEN, store
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
-from tests.core.result_file.results import GOLDEN
-from tests.core.storage.storing import store
 from tests.gui.driving import Driver, slot_place
 from tests.gui.pages.results.using import save_to
 from tests.gui.shell.test_imports import drop

@@ -27,7 +27,7 @@ from app.gui.charts.bars import value_texts
 from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.bundle import Services
-from tests.core.storage.storing import set_fields, store
+from tests.build import set_fields, store
 from tests.gui.driving import added
 from tests.saying import said
 from tests.sure import sure

@@ -31,7 +31,7 @@ from app.gui.shell.help_dialogs import ReportDialog, problem_report
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
 from app.gui.widgets.dialogs import FaultDialog, about_dialog
-from tests.core.storage.storing import in_database
+from tests.build import in_database
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
 from tests.gui.test_texts import SIZES, faults, show_result

@@ -15,8 +15,8 @@ from app.core.paths import default_paths
 from app.core.storage.database import Database
 from app.core.storage.queries import Query, find_ids
 from app.core.storage.recording import RunWriter, begin_run
+from tests.build import COLUMNS, NEW_UID
 from tests.conftest import command
-from tests.core.storage.storing import COLUMNS, NEW_UID
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine

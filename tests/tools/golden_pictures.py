@@ -1,4 +1,4 @@
-"""Paints the share pictures that are compared with stored ones; `python -m tests.tools.golden_pictures` stores them."""
+"""Paints the share pictures that tests compare with; `python -m tests.tools.golden_pictures` stores them."""
 
 import os
 import tempfile
@@ -19,8 +19,8 @@ from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture
 from app.gui.style.theme import load_fonts
 from app.gui.style.tokens import DARK, LIGHT, Tokens
+from tests.build import load_study, study_report
 from tests.conftest import pretend_installed
-from tests.plans import load_study, study_report
 from tests.recording import recorded_run
 from tests.replay import MACHINE
 from tests.study_pictures import OWN_USD_PER_HOUR, curves, store_studies

@@ -18,7 +18,7 @@ from app.core.result_file.canonical import file_bytes, sealed, without_durations
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
-from tests.core.result_file.results import golden
+from tests.build import golden
 
 
 def main(count: int = 10_000) -> None:

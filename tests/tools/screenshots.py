@@ -37,10 +37,8 @@ from app.gui.run.workload_chooser import WorkloadChooser
 from app.gui.shell.application import open_window
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT
+from tests.build import golden, quiet_run, set_fields
 from tests.conftest import pretend_installed
-from tests.core.result_file.results import golden
-from tests.core.storage.storing import set_fields
-from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
 from tests.recording import as_preset, asked, store_recording, until_epoch
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite

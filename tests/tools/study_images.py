@@ -24,8 +24,8 @@ from app.core.storage.database import Database
 from app.gui.charts.figure import ChartStyle, figure_height, paint_figure
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
+from tests.build import load_study, study_report
 from tests.conftest import pretend_installed
-from tests.plans import load_study, study_report
 from tests.study_pictures import OWN_USD_PER_HOUR, curves, store_studies
 from workloads.protocol.machine import Gpu
 

@@ -37,8 +37,8 @@ from app.gui.shell.application import open_window
 from app.gui.shell.main_window import MainWindow
 from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Theme
+from tests.build import NEW_UID
 from tests.conftest import command
-from tests.core.storage.storing import NEW_UID
 from tests.recording import recorded_events, store_recording
 from tests.sure import sure
 from tests.tools.commands import fill

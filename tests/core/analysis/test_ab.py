@@ -14,7 +14,7 @@ from app.core.analysis.student_t import student_t, t_limit
 from app.core.messages import Message, message, sentence, text
 from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, RunSummary
-from tests.core.plans.asking import ask
+from tests.build import ask
 from tests.saying import said
 from tests.sure import sure
 

@@ -21,7 +21,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch
-from tests.core.storage.storing import measured, record
+from tests.build import block, record
 from tests.saying import said
 from tests.sure import sure
 from tests.tools.workload_page import PAGE, page
@@ -40,7 +40,7 @@ def run_of(database: Database, machine: Machine) -> Of:
     def store(workload: str, *epochs_s: list[float], **asked: Any) -> RunSummary:
         seen: list[events.Event] = []
         for epoch, each_s in enumerate(epochs_s):
-            seen.append(measured(*each_s, epoch=epoch, seq=epoch))
+            seen.append(block(*each_s, epoch=epoch, seq=epoch))
             seen.append(events.Epoch(index=epoch, duration_s=sum(each_s), train_s=sum(each_s)))
         asked = {"epochs": len(epochs_s), "steps": len(epochs_s[-1])} | asked
         return load_run(database, record(database, machine, *seen, workload=workload, **asked)).summary
@@ -49,7 +49,7 @@ def run_of(database: Database, machine: Machine) -> Of:
 
 
 def timed_epochs(*epochs_s: list[float]) -> StepTimes:
-    return step_times(measured(*each_s, epoch=epoch) for epoch, each_s in enumerate(epochs_s))
+    return step_times(block(*each_s, epoch=epoch) for epoch, each_s in enumerate(epochs_s))
 
 
 def test_the_first_round_warms_up() -> None:
@@ -175,12 +175,12 @@ def test_words_count_each_word_of_an_example(run_of: Of, monkeypatch: pytest.Mon
 
 def test_a_headline_measured_by_the_workload_comes_first(database: Database, machine: Machine) -> None:
     peak = events.Metric(key="flop_per_s", value=2.5e12)
-    run = load_run(database, record(database, machine, measured(0.1, 0.1), peak, workload="matmul")).summary
+    run = load_run(database, record(database, machine, block(0.1, 0.1), peak, workload="matmul")).summary
     assert (run.value, run.basis, headline(run)) == (2.5e12, "repetitions", "2.50 TFLOP/s")
 
 
 def test_a_limit_that_was_not_measured_has_no_value(database: Database, machine: Machine) -> None:
-    run_id = record(database, machine, measured(0.1, 0.1), status="failed", workload="matmul")
+    run_id = record(database, machine, block(0.1, 0.1), status="failed", workload="matmul")
     run = load_run(database, run_id).summary
     assert (run.value, headline(run)) == (None, sentence("verdict.nothing_measured"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries, live_summary
 from app.core.records import RunSummary
-from tests.telemetry import telemetry_of
+from tests.build import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec

@@ -18,13 +18,12 @@ from app.core.records import Group, Plan, Run, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
+from tests.build import machine_of, quiet_run, with_steps
 from tests.conftest import ROOT
 from tests.core.verdict.changes import QUICK, metrics, summarised
-from tests.core.verdict.records import quiet_run, with_steps
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
 from tests.sure import sure
-from tests.telemetry import machine_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Preset

@@ -24,8 +24,8 @@ from app.core.report.run_texts import interval_text
 from app.core.report.share import share_card
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
+from tests.build import quiet_run, with_steps
 from tests.core.verdict.changes import QUICK, metrics, summarised
-from tests.core.verdict.records import quiet_run, with_steps
 from tests.saying import said
 from tests.sure import sure
 from workloads.protocol.events import Steps

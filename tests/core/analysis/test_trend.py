@@ -10,8 +10,8 @@ from app.core.messages import Message, message, sentence, text
 from app.core.records import PastRun, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
+from tests.build import store
 from tests.conftest import MACHINE
-from tests.core.storage.storing import store
 from tests.saying import said
 
 

@@ -14,8 +14,8 @@ from app.core.result_file.canonical import file_bytes, sealed
 from app.core.result_file.short_form import short_form, short_forms
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results
+from tests.build import golden
 from tests.core.exchange.test_png_embed import PLAIN
-from tests.core.result_file.results import golden
 from tests.saying import said
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.core.exchange.png_embed import CHUNKS_LIMIT, KEYWORD, SIGNATURE, TEXT_LIMIT_BYTES, embed, extract
 from app.core.messages import Message, message, text
 from app.core.result_file.canonical import UnfitError, decode, file_bytes
-from tests.core.result_file.results import golden
+from tests.build import golden
 from tests.saying import has_at_its_core, said
 
 

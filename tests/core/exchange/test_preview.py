@@ -8,7 +8,7 @@ from app.core.errors import UsageError
 from app.core.exchange.preview import preview, without
 from app.core.messages import sentence
 from app.core.result_file.canonical import check, file_bytes
-from tests.core.result_file.results import golden
+from tests.build import golden
 from tests.saying import said
 
 

@@ -20,9 +20,8 @@ from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
 from tests.broken import make_results
+from tests.build import GOLDEN, results, set_fields
 from tests.core.exchange.test_png_embed import PLAIN
-from tests.core.result_file.results import GOLDEN, results
-from tests.core.storage.storing import set_fields
 from tests.saying import has_at_its_core, said
 from workloads.protocol.machine import Machine
 

@@ -24,8 +24,7 @@ from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
-from tests.core.plans.asking import ORDERS
-from tests.core.storage.storing import set_fields
+from tests.build import ORDERS, set_fields
 from tests.recording import as_preset, asked, recorded_events, store_recording
 from tests.sure import sure
 from workloads.protocol.machine import Gpu

@@ -1,6 +1,5 @@
 """The machine part by part: each is shown in words, or with the reason why not."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from app.cli.machine import reason_lines
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.hardware.part_texts import NOT_KNOWN, machine_parts
-from app.core.hardware.telemetry import slowdowns as conditions
 from app.core.hardware.telemetry.sensors import Power, Sensors, find_sensors
 from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.hardware.unknown import gpu_reason, reason
@@ -207,41 +205,6 @@ def test_the_charge_of_a_battery(
         "app.core.hardware.telemetry.slowdowns.read_on_battery", lambda _: battery and not battery[1]
     )
     assert read_power_state().battery_pct == charge_pct
-
-
-PMSET = "System-wide power settings:\nCurrently in use:\n standby              1\n powernap             1\n"
-
-
-@pytest.mark.parametrize(
-    ("settings", "plan", "saves"),
-    [
-        (PMSET + " lowpowermode         0\n", "automatic", False),
-        (PMSET + " lowpowermode         1\n womp 1\n", "low power mode", True),
-        (PMSET + " lowpowermode         0\n highpowermode        1\n", "high power mode", False),
-        (PMSET + " powermode            1\n", "low power mode", True),
-        (PMSET + " powermode            2\n", "high power mode", False),
-        (PMSET + " powermode            0\n", "automatic", False),
-        (PMSET, None, False),
-        ("", None, False),
-    ],
-)
-def test_power_plans_of_macos(settings: str, plan: str | None, saves: bool) -> None:
-    assert conditions.macos_plan(settings) == plan
-    assert conditions.saves_power(plan or "") is saves
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="the made-up pmset is a shell script")
-def test_pmset_is_asked_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = tmp_path / "pmset"
-    script.write_text(f"#!/bin/sh\necho run >> '{tmp_path}/runs'\necho ' lowpowermode 1'\n")
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(sys, "platform", "darwin")
-    reader = conditions.ConditionsReader(tmp_path)
-    assert [reader.read().power_plan for _ in range(3)] == ["low power mode"] * 3
-    assert (tmp_path / "runs").read_text().count("run") == 1
-    script.unlink()
-    assert conditions.read_power_plan() is None
 
 
 def test_tensorflow_counts_cards_with_nvidias_driver_on_linux_only(machine: Machine) -> None:

@@ -15,9 +15,9 @@ from app.core.report.card import Sides
 from app.core.report.run_texts import plain_reason
 from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
+from tests.build import telemetry_of
 from tests.saying import said
 from tests.sure import only, sure
-from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 

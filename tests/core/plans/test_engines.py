@@ -11,8 +11,8 @@ from app.core.plans.engines import engine_rows, engine_specs, specs_with
 from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, RunSummary
 from app.core.runs.runner import Runner
+from tests.build import ask
 from tests.conftest import pretend_installed
-from tests.core.plans.asking import ask
 from tests.saying import has_at_its_core, said
 from tests.sure import sure
 from workloads import CATALOGUE

@@ -15,10 +15,8 @@ from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import list_runs
 from app.core.titles import workload_title
+from tests.build import ORDERS, ask, load_suite, store
 from tests.conftest import MACHINE
-from tests.core.plans.asking import ORDERS, ask
-from tests.core.storage.storing import store
-from tests.plans import load_suite
 from tests.saying import said
 from tests.study_pictures import SUITE_FACTORS, store_suite
 from workloads import CATALOGUE

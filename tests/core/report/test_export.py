@@ -29,10 +29,10 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run, rows_for_export
 from app.core.verdict.bottleneck import explain
 from app.core.verdict.judged_run import JudgedRun
+from tests.build import telemetry_of
 from tests.recording import recorded_run
 from tests.saying import said
 from tests.sure import sure
-from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE, Machine

@@ -21,10 +21,9 @@ from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT
 from app.core.storage.database import Database
 from app.core.verdict.judged_run import JudgedRun
 from tests.broken import make_results
-from tests.core.storage.storing import set_fields
+from tests.build import set_fields, telemetry_of
 from tests.saying import Saying, said
 from tests.sure import sure
-from tests.telemetry import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
 

@@ -35,10 +35,10 @@ from app.core.titles import cores_title, level_title
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import RULES, judge
+from tests.build import machine_of, telemetry_of
 from tests.conftest import ROOT
 from tests.saying import Saying, said
 from tests.sure import sure
-from tests.telemetry import machine_of, telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine

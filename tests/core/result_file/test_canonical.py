@@ -19,8 +19,8 @@ from app.core.result_file.canonical import UnfitError, decode, digest_of, file_b
 from app.core.result_file.identity import uid_of
 from app.core.result_file.record import FORMAT_VERSION, Result, ResultFile, ResultSection
 from app.core.result_file.summary import summary_of
+from tests.build import golden, results
 from tests.conftest import ROOT
-from tests.core.result_file.results import golden, results
 from tests.saying import Saying, said
 from tests.sure import sure
 

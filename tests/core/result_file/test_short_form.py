@@ -24,7 +24,7 @@ from app.core.result_file.short_form import (
     short_forms,
 )
 from app.core.uids import derived_uid
-from tests.core.result_file.results import LINES, finite, golden
+from tests.build import LINES, finite, golden
 from tests.saying import said
 from workloads import CATALOGUE
 

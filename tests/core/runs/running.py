@@ -14,7 +14,7 @@ from app.core.runs.runner import Runner
 from app.core.runs.session import Listener, Session
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.runs import load_run
-from tests.core.storage.storing import in_database
+from tests.build import in_database
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec

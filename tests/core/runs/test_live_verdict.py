@@ -19,10 +19,9 @@ from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
+from tests.build import begin, set_fields, telemetry_of
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import begin, set_fields
 from tests.sure import sure
-from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine

@@ -19,8 +19,8 @@ from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, 
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
+from tests.build import in_database
 from tests.conftest import pretend_installed
-from tests.core.storage.storing import in_database
 from tests.saying import has_at_its_core, said
 from tests.sure import sure
 from workloads import CATALOGUE

@@ -19,9 +19,9 @@ from app.core.records import PlannedRun
 from app.core.runs.plan_session import PlanCallbacks, Wait, run_plan
 from app.core.runs.power_limit import LimitWait, PowerLimits, power_limits_for, telemetry_until
 from app.core.runs.runner import Runner
+from tests.build import plan_preset
 from tests.core.hardware.made_up import write
 from tests.core.hardware.packages import package, run_command
-from tests.plans import plan_preset
 from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine

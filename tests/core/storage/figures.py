@@ -31,8 +31,8 @@ from app.core.storage.runs import all_ids, load_run
 from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_columns
 from app.core.verdict.rules import judge
+from tests.build import load_study, load_suite
 from tests.conftest import ROOT
-from tests.plans import load_study, load_suite
 from tests.recording import as_preset, recorded_events, store_recording
 
 DATABASES = ROOT / "tests" / "data" / "databases"

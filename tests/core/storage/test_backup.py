@@ -12,8 +12,8 @@ from app.core.paths import Paths
 from app.core.storage import database as module
 from app.core.storage.database import Database, DatabaseError, back_up, backup_path
 from app.core.storage.runs import list_runs
+from tests.build import make_many, store
 from tests.conftest import ROOT
-from tests.core.storage.storing import make_many, store
 from tests.saying import said
 from workloads.protocol.machine import Machine
 

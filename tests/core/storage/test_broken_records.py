@@ -24,7 +24,7 @@ from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
-from tests.core.storage.storing import begin, measured, record, set_fields, store
+from tests.build import begin, block, record, set_fields, store
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -63,7 +63,7 @@ def test_a_run_without_owner_is_recovered(database: Database, machine: Machine, 
 def test_steps_that_the_clock_was_too_coarse_for_have_no_headline(
     database: Database, machine: Machine, workload: str, preset: str, durations_s: tuple[float, ...]
 ) -> None:
-    steps = [measured(seq=1), measured(*durations_s, seq=2), measured(*durations_s, seq=3, epoch=1)]
+    steps = [block(seq=1), block(*durations_s, seq=2), block(*durations_s, seq=3, epoch=1)]
     rest = events.Metric(key="epoch_rest_s", value=0.0)
     run = load_run(database, record(database, machine, *steps, rest, workload=workload, preset=preset))
     assert (run.summary.status, run.summary.error_code, run.summary.value) == ("completed", None, None)

@@ -26,10 +26,9 @@ from app.core.storage.queries import (
 )
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import delete_runs, list_runs
+from tests.build import set_fields, store, telemetry_of
 from tests.conftest import MACHINE
-from tests.core.storage.storing import set_fields, store
 from tests.saying import said
-from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine

@@ -31,7 +31,7 @@ from app.core.storage.queries import Query, expected_duration_s, find_history, f
 from app.core.storage.runs import all_ids, load_run, peak_share
 from app.core.titles import level_title
 from tests.broken import make_results
-from tests.core.result_file.results import golden, named
+from tests.build import golden, named
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
 from workloads.protocol.machine import Machine

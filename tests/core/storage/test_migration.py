@@ -13,8 +13,8 @@ from app.core.storage.database import Database, DatabaseError, backup_path
 from app.core.storage.queries import restore_runs
 from app.core.storage.runs import load_run
 from app.core.storage.schema import FORMAT
+from tests.build import begin
 from tests.core.storage import figures
-from tests.core.storage.storing import begin
 from workloads.protocol.machine import Machine
 
 

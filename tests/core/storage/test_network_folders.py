@@ -15,8 +15,8 @@ from app.core.paths import Paths
 from app.core.storage import journal
 from app.core.storage.database import Database, back_up, backup_path
 from app.core.storage.runs import list_runs
+from tests.build import store
 from tests.conftest import PATIENCE_S, ROOT
-from tests.core.storage.storing import store
 from tests.saying import said
 from workloads.protocol.machine import Machine
 

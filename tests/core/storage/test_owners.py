@@ -16,9 +16,9 @@ from app.core.paths import default_paths
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.runs import list_runs
+from tests.build import set_fields
 from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine
-from tests.core.storage.storing import set_fields
 from tests.saying import said
 
 

@@ -17,7 +17,7 @@ from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import peak_share as peak_text
 from app.core.verdict.notes import share_of_peak
 from app.core.verdict.rules import judge
-from tests.core.storage.storing import measured, record, set_fields
+from tests.build import block, record, set_fields
 from tests.saying import said
 from tests.sure import sure
 from workloads.protocol import events
@@ -33,7 +33,7 @@ def change(database: Database, run_id: int, columns: dict[str, Any]) -> None:
 def store_run(database: Database, machine: Machine, **columns: Any) -> int:
     """Store a run of 100 examples a step and 0.1 s a step: 1 GFLOP/s."""
     model = events.Model(parameters_count=1, flops_per_example=1_000_000)
-    steps = [measured(0.1, 0.1, epoch=epoch, seq=epoch) for epoch in range(2)]
+    steps = [block(0.1, 0.1, epoch=epoch, seq=epoch) for epoch in range(2)]
     run_id = record(database, machine, ENVIRONMENT, model, *steps, epochs=2, steps=2)
     change(database, run_id, columns)
     return run_id
@@ -207,7 +207,7 @@ def test_a_peak_with_tensorfloat_is_none_for_a_run_without(database: Database, m
 def test_the_share_is_at_the_speed_of_the_headline(database: Database, machine: Machine) -> None:
     """Of 0.2 s, like the mean, although most steps take half as long."""
     model = events.Model(parameters_count=1, flops_per_example=1_000_000)
-    steps = [measured(0.1, 0.1, 0.4, epoch=epoch, seq=epoch) for epoch in range(2)]
+    steps = [block(0.1, 0.1, 0.4, epoch=epoch, seq=epoch) for epoch in range(2)]
     run = record(database, machine, ENVIRONMENT, model, *steps, epochs=2, steps=3)
     assert share_of(database, run).reached_flop_per_s == pytest.approx(0.5e9)
 
@@ -228,7 +228,7 @@ def test_the_gradients_take_as_long_as_the_same_devices_need(
     settings: str, duration_s: float | None, database: Database, machine: Machine
 ) -> None:
     model = events.Model(parameters_count=2_500_000)
-    steps = [measured(0.1, 0.1, epoch=epoch, seq=epoch) for epoch in range(2)]
+    steps = [block(0.1, 0.1, epoch=epoch, seq=epoch) for epoch in range(2)]
     run_id = record(database, machine, ENVIRONMENT, model, *steps, epochs=2, steps=2)
     change(database, run_id, {"settings": "devices=4"})
     speed = events.Metric(key="bytes_per_s", value=2e9)

@@ -27,7 +27,7 @@ from app.core.storage.queries import (
 )
 from app.core.storage.runs import list_runs, load_run
 from app.core.titles import workload_title
-from tests.core.storage.storing import set_fields, store
+from tests.build import set_fields, store
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine

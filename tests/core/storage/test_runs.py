@@ -18,7 +18,7 @@ from app.core.storage.owners import Owner
 from app.core.storage.queries import Query, find_ids, own_runs, purge_trash, restore_runs, set_comment, trash_runs
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, rows_for_export
-from tests.core.storage.storing import add_epochs, begin, make_many, measured, record, set_fields, store
+from tests.build import add_epochs, begin, block, make_many, record, set_fields, store
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
@@ -47,13 +47,13 @@ def test_warnings_and_errors_are_stored_as_messages(database: Database, machine:
 
 def test_a_short_run_has_no_epoch_time(database: Database, machine: Machine) -> None:
     epochs = [events.Epoch(seq=index, index=index, duration_s=1, train_s=1) for index in range(3)]
-    summary = load_run(database, record(database, machine, measured(0.5, 0.1, 0.1), *epochs, steps=10)).summary
+    summary = load_run(database, record(database, machine, block(0.5, 0.1, 0.1), *epochs, steps=10)).summary
     assert (summary.value, summary.step_median_s) == (None, 0.1)
 
 
 def test_a_quick_run_is_an_estimate_that_holds_the_validation_pass(database: Database, machine: Machine) -> None:
-    seen = [measured(9.0, *[0.1] * 50), measured(0.4, phase="start", epoch=1, seq=1)]
-    seen += [measured(0.1, 0.1, phase="validate", epoch=epoch, seq=2 + epoch) for epoch in (0, 1)]
+    seen = [block(9.0, *[0.1] * 50), block(0.4, phase="start", epoch=1, seq=1)]
+    seen += [block(0.1, 0.1, phase="validate", epoch=epoch, seq=2 + epoch) for epoch in (0, 1)]
     rest = [events.Metric(key="validation_batches", value=5), events.Metric(key="epoch_rest_s", value=0.25)]
     summary = load_run(database, record(database, machine, *seen, *rest, preset="quick")).summary
     assert summary.basis == "estimate"
@@ -63,13 +63,13 @@ def test_a_quick_run_is_an_estimate_that_holds_the_validation_pass(database: Dat
 
 
 def test_a_quick_run_cut_before_its_validation_has_no_estimate(database: Database, machine: Machine) -> None:
-    run_id = record(database, machine, measured(*[0.1] * 50), status="cancelled", preset="quick")
+    run_id = record(database, machine, block(*[0.1] * 50), status="cancelled", preset="quick")
     assert load_run(database, run_id).summary.value is None
 
 
 def test_a_quick_run_of_few_large_batches_still_has_an_estimate(database: Database, machine: Machine) -> None:
     rest = events.Metric(key="epoch_rest_s", value=0.0)
-    run_id = record(database, machine, measured(*[4.0] * 5), rest, preset="quick", batch_size=10_000)
+    run_id = record(database, machine, block(*[4.0] * 5), rest, preset="quick", batch_size=10_000)
     assert load_run(database, run_id).summary.value == pytest.approx(20)
 
 

@@ -8,8 +8,7 @@ import msgspec
 
 from app.core.records import Run
 from app.core.verdict.rules import judge
-from tests.core.verdict.records import measured, slower, with_telemetry
-from tests.telemetry import environment_of, machine_of
+from tests.build import environment_of, machine_of, measured, slower, with_telemetry
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec

@@ -17,11 +17,9 @@ from app.core.verdict.boost import is_burstable_instance, may_slow_down
 from app.core.verdict.bottleneck import bottleneck_text, explain
 from app.core.verdict.context import TelemetryWindow
 from app.core.verdict.judged_run import JudgedRun
-from tests.core.storage.storing import record
-from tests.core.verdict.records import measured, quiet_run, with_telemetry
+from tests.build import environment_of, machine_of, measured, quiet_run, record, telemetry_of, with_telemetry
 from tests.saying import said
 from tests.sure import sure
-from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 

@@ -15,8 +15,8 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
+from tests.build import in_database
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import in_database
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol import events

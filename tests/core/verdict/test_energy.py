@@ -20,11 +20,10 @@ from app.core.report.formats.csv_table import csv_lines
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, rows_for_export
 from app.core.verdict.energy import Energy, energy_columns, energy_of, energy_used
+from tests.build import environment_of, record, telemetry_of
 from tests.core.hardware.made_up import write
-from tests.core.storage.storing import record
 from tests.saying import said
 from tests.sure import sure
-from tests.telemetry import environment_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 

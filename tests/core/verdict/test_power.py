@@ -26,12 +26,11 @@ from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_columns, energy_used, power_columns
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
-from tests.core.verdict.records import measured, quiet_run, with_telemetry
+from tests.build import environment_of, measured, quiet_run, with_telemetry
 from tests.recording import on_card as on_370_w_card
 from tests.recording import recorded_events, store_recording
 from tests.saying import said
 from tests.sure import sure
-from tests.telemetry import environment_of
 from workloads.protocol.machine import Gpu
 
 CARD = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=115.0, power_default_w=370.0)

@@ -15,12 +15,11 @@ from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
+from tests.build import quiet_run, telemetry_of
 from tests.core.verdict import changes
-from tests.core.verdict.records import quiet_run
 from tests.ordinary import KINDS
 from tests.replay import MACHINE
 from tests.sure import sure
-from tests.telemetry import telemetry_of
 from tests.tools.ordinary import epochs_codes, quick_codes
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events

@@ -7,8 +7,8 @@ import pytest
 
 from app.core.records import Run
 from app.core.verdict.rules import judge
+from tests.build import measured, quiet_run, slower, with_telemetry
 from tests.core.verdict.changes import DISTURBED, codes, quick, summarised
-from tests.core.verdict.records import measured, quiet_run, slower, with_telemetry
 
 SEEDS = range(10)
 

@@ -13,6 +13,7 @@ from app.core.messages import Message, message
 from app.core.records import PeakShare, Run, RunSummary
 from app.core.verdict.notes import derived_epoch
 from app.core.verdict.rules import RULES, judge
+from tests.build import environment_of, machine_of, measured, quiet_run, slower, telemetry_of, with_telemetry
 from tests.core.verdict.changes import (
     DISTURBED,
     QUICK,
@@ -43,10 +44,8 @@ from tests.core.verdict.changes import (
     with_parts,
     without_block,
 )
-from tests.core.verdict.records import measured, quiet_run, slower, with_telemetry
 from tests.saying import said
 from tests.sure import sure
-from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads import CATALOGUE, settings
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu

@@ -14,9 +14,9 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
+from tests.build import quiet_run
 from tests.conftest import MACHINE
 from tests.core.verdict.changes import summarised
-from tests.core.verdict.records import quiet_run
 from tests.saying import said
 from tests.sure import sure
 from tests.tools import measurement_page

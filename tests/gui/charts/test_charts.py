@@ -29,12 +29,12 @@ from app.gui.charts.trend_chart import TrendChart
 from app.gui.run.charts import RunCharts
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT
+from tests.build import telemetry_of
 from tests.child import python
 from tests.gui.driving import Driver, added, replay
 from tests.gui.pixels import names, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from tests.saying import said
-from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
 

@@ -31,8 +31,7 @@ from app.gui.run.view import RunView
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import HEADLINE_PX
 from app.gui.widgets.basics import Button, ElidedLabel
-from tests.core.storage.storing import begin, in_database
-from tests.core.verdict.records import quiet_run
+from tests.build import begin, in_database, quiet_run
 from tests.gui.driving import Driver, added
 from tests.recording import recorded_run
 from tests.saying import said

@@ -26,9 +26,8 @@ from app.gui.run.share_picture import paint_share_picture
 from app.gui.services.picture_code import scan, scan_file
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
-from tests.core.storage.storing import set_fields
+from tests.build import load_suite, set_fields, suite_report
 from tests.gui.run.test_share_picture import ab_example
-from tests.plans import load_suite, suite_report
 from tests.recording import as_preset, asked, recorded_events, store_recording
 from tests.study_pictures import store_suite
 from workloads.protocol.machine import Machine

@@ -16,7 +16,7 @@ from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.actions import ResultActions
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.widgets.basics import plain_tip
-from tests.core.storage.storing import in_database
+from tests.build import in_database
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.sure import sure

@@ -18,7 +18,7 @@ from app.gui.run.headline import HeadlineCard
 from app.gui.run.verdict_dialog import CautionsDialog, VerdictDialog
 from app.gui.style.theme import Theme
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
-from tests.core.verdict.records import quiet_run, with_telemetry
+from tests.build import quiet_run, with_telemetry
 from tests.gui.driving import added
 from tests.recording import recorded_run
 from tests.saying import said

@@ -18,7 +18,7 @@ from app.gui.charts.plots import Plot
 from app.gui.charts.telemetry_chart import QUANTITIES, Quantity
 from app.gui.run.charts import ROOMY_PX, TIGHT_PX
 from app.gui.run.share_dialog import ShareDialog
-from tests.core.storage.storing import in_database
+from tests.build import in_database
 from tests.gui.driving import Driver, replay
 from tests.gui.pixels import number, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch

@@ -12,7 +12,7 @@ from app.core.settings import load_settings
 from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.run.workload_chooser import WorkloadChooser
 from app.gui.services.bundle import Services
-from tests.core.storage.storing import in_database, store
+from tests.build import in_database, store
 from tests.gui.driving import PATIENCE_MS, Driver, added
 from tests.saying import said
 from workloads import CATALOGUE, RECOMMENDED, STANDARD

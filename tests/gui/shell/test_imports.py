@@ -23,9 +23,8 @@ from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.picture_code import scan_file
 from app.gui.style.tokens import DARK
-from tests.core.storage.storing import in_database, set_fields
+from tests.build import in_database, load_suite, set_fields, suite_report
 from tests.gui.driving import Driver
-from tests.plans import load_suite, suite_report
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
 from tests.study_pictures import store_suite

@@ -19,7 +19,7 @@ from app.core.plans.suite.definition import DEMO
 from app.core.result_file.canonical import file_bytes, sealed
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
-from tests.core.result_file.results import golden
+from tests.build import golden
 from tests.tools.attacks.processes import complaints, ended, start, stored
 from tests.tools.attacks.report import until
 from tests.tools.commands import fill

@@ -31,9 +31,9 @@ from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 from tests.broken import NASTY, make_results
+from tests.build import golden
 from tests.conftest import MACHINE
 from tests.core.exchange.test_png_embed import PLAIN, chunk
-from tests.core.result_file.results import golden
 
 SECONDS, MEMORY_BYTES = 2.0, 200_000_000
 _PIECES = (

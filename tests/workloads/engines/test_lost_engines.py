@@ -13,9 +13,9 @@ from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
 from tests import real_engines
+from tests.build import in_database
 from tests.conftest import pretend_installed
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.waiting import wait_until
 from workloads import CATALOGUE

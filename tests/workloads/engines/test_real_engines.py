@@ -11,8 +11,8 @@ from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
 from tests import real_engines
+from tests.build import in_database
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import in_database
 from tests.tools import operations
 from tests.waiting import wait_until
 from tests.workloads.engines.engine_probe import MEASURED, declared, spec_to_measure, trained_by

@@ -18,9 +18,9 @@ from app.core.paths import Paths
 from app.core.runs.runner import Runner, check_spec
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.runs import load_run
+from tests.build import in_database
 from tests.conftest import ROOT, pretend_installed
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE

@@ -20,8 +20,8 @@ from app.core.records import Run
 from app.core.runs.launchers import joint_spec
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
+from tests.build import in_database
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import in_database
 from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
 from workloads import CATALOGUE

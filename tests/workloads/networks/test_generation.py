@@ -9,8 +9,8 @@ from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
+from tests.build import in_database
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import in_database
 from workloads import CATALOGUE
 from workloads.networks.generation import token_flops
 from workloads.networks.gpt import GptSmall

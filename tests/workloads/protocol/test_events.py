@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.telemetry import telemetry_of
+from tests.build import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.events import DamagedEventError, decode, encode
 from workloads.protocol.machine import UNKNOWN_MACHINE

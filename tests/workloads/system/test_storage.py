@@ -16,8 +16,8 @@ from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.runs.session import Session
 from app.core.storage.runs import load_run
+from tests.build import in_database
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import in_database
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events

@@ -14,9 +14,9 @@ from app.core.records import Run
 from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
+from tests.build import in_database
 from tests.conftest import CommandLine
 from tests.core.runs.running import start_run
-from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.sure import sure
 from tests.systems import IN_WINE

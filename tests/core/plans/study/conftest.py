@@ -10,7 +10,7 @@ from app.core.plans.study import planning
 from app.core.runs import runner as runner_module
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
-from tests.core.plans.study.storing_studies import Store, store_study
+from tests.build import Store, store_study
 from workloads.protocol.machine import Gpu, Machine
 
 

@@ -12,8 +12,7 @@ from app.core.plans.study.tables import study_as_dict
 from app.core.report.export import plan_lines
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
-from tests.core.plans.study.storing_studies import Store, store_study
-from tests.plans import load_study, plan_preset, study_report
+from tests.build import Store, load_study, plan_preset, store_study, study_report
 from tests.saying import said
 from workloads.protocol.machine import Machine
 

@@ -22,9 +22,7 @@ from app.core.report.export import plan_lines
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.gui.charts.figure_scale import value_axis, x_axis
-from tests.core.plans.study.storing_studies import Store
-from tests.core.storage.storing import set_fields
-from tests.plans import load_study, plan_preset, study_report
+from tests.build import Store, load_study, plan_preset, set_fields, study_report
 from tests.saying import said
 from tests.sure import only
 from workloads import CATALOGUE

@@ -23,10 +23,8 @@ from app.core.report.export import PLAN_FORMATS, plan_lines
 from app.core.runs.memory_check import tokens_at_a_time
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
+from tests.build import Outcome, Store, load_study, plan_preset, set_fields, store_study, study_report
 from tests.conftest import pretend_installed
-from tests.core.plans.study.storing_studies import Outcome, Store, store_study
-from tests.core.storage.storing import set_fields
-from tests.plans import load_study, plan_preset, study_report
 from tests.saying import said
 from tests.sure import only, sure
 from workloads import CATALOGUE

@@ -16,8 +16,8 @@ from app.core.plans.study.planning import RUNS_LIMIT, make_plan, plan_axes
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
+from tests.build import plan_preset
 from tests.conftest import pretend_installed
-from tests.plans import plan_preset
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE

@@ -25,8 +25,7 @@ from app.core.records import Plan, RunSummary, Study
 from app.core.runs.runner import Runner, check_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
-from tests.core.plans.study.storing_studies import Outcome, Store, store_point
-from tests.plans import load_study, plan_preset
+from tests.build import Outcome, Store, load_study, plan_preset, store_point
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE

@@ -15,8 +15,7 @@ from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
-from tests.core.plans.study.storing_studies import Outcome, store_point
-from tests.plans import load_suite
+from tests.build import Outcome, load_suite, store_point
 from workloads.protocol.machine import Machine
 
 Store = Callable[..., SuiteResult]

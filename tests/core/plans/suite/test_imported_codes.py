@@ -17,9 +17,8 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, remove_result
 from app.core.storage.runs import delete_runs
+from tests.build import load_suite, set_fields
 from tests.core.plans.suite.conftest import Send, Store
-from tests.core.storage.storing import set_fields
-from tests.plans import load_suite
 from tests.saying import said
 from tests.sure import sure
 

@@ -11,8 +11,8 @@ from app.core.plans.suite.uncertainty import Score
 from app.core.records import Plan
 from app.core.report.card import Figure
 from app.core.runs.runner import Runner
+from tests.build import suite_report
 from tests.core.plans.suite.conftest import Store
-from tests.plans import suite_report
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from app.core.plans.suite.uncertainty import Score
 from app.core.records import Plan, Suite
 from app.core.runs.plan_session import resume_plan, run_plan
 from app.core.runs.runner import Runner
-from tests.core.storage.storing import in_database
-from tests.plans import load_suite
+from tests.build import in_database, load_suite
 from tests.sure import sure
 from workloads.protocol.machine import Machine
 

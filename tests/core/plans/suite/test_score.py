@@ -23,10 +23,8 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import specs_of
 from app.core.titles import workload_title
-from tests.core.plans.study.storing_studies import store_point
+from tests.build import load_suite, set_fields, store_point
 from tests.core.plans.suite.conftest import Send, Store
-from tests.core.storage.storing import set_fields
-from tests.plans import load_suite
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE

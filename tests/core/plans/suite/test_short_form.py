@@ -25,8 +25,8 @@ from app.core.result_file.summary import summary_of
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results
+from tests.build import golden
 from tests.core.plans.suite.conftest import Store
-from tests.core.result_file.results import golden
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE

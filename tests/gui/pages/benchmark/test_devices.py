@@ -11,8 +11,8 @@ from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.settings.page import SettingsPage
+from tests.build import in_database, store
 from tests.conftest import pretend_installed
-from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver
 from tests.saying import said
 from workloads import CATALOGUE

@@ -24,8 +24,8 @@ from app.gui.pages.benchmark.known_hardware import KnownHardware
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.widgets.editors import FolderEdit
 from app.gui.widgets.form import ParameterForm
+from tests.build import in_database, store
 from tests.core.datasets.server import Server, halted
-from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver
 from tests.saying import said
 from tests.sure import only, sure

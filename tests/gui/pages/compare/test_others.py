@@ -15,8 +15,7 @@ from app.core.titles import level_title
 from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.page import ComparePage
 from app.gui.services.bundle import Services
-from tests.core.result_file.results import golden
-from tests.core.storage.storing import in_database
+from tests.build import golden, in_database
 from tests.gui.conftest import Told
 from tests.gui.driving import added
 from tests.saying import said

@@ -26,7 +26,7 @@ from app.gui.charts.bars import bar_key, text_room, value_texts
 from app.gui.pages.compare.page import ROW_PX, ComparePage
 from app.gui.pages.compare.table import COLUMNS, COPIED, CompareModel
 from app.gui.services.bundle import Services
-from tests.core.storage.storing import in_database, store
+from tests.build import in_database, store
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added, slot_place
 from tests.saying import said

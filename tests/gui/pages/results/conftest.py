@@ -5,7 +5,7 @@ import pytest
 from app.core.storage.database import Database
 from app.core.storage.queries import set_comment
 from app.gui.pages.results.page import ResultsPage
-from tests.core.storage.storing import store
+from tests.build import store
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine
 

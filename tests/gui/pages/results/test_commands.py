@@ -20,7 +20,7 @@ from app.core.titles import workload_title
 from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run.share_dialog import ShareDialog
-from tests.core.storage.storing import set_fields, store
+from tests.build import set_fields, store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, found, press_key, save_to, select, type_comment
 from tests.gui.run.test_runs import NO, YES, answer

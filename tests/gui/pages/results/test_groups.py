@@ -19,7 +19,7 @@ from app.gui.pages.results.group_detail import GroupDetail
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
 from app.gui.style.tokens import Tokens
-from tests.core.storage.storing import in_database, set_fields, store
+from tests.build import in_database, set_fields, store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import found, press_key, save_to
 from tests.saying import said

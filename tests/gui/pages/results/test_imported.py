@@ -10,8 +10,7 @@ from app.core.result_file.identity import uid_of
 from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results, list_results
 from app.gui.pages.results.page import ResultsPage
-from tests.core.result_file.results import golden
-from tests.core.storage.storing import in_database
+from tests.build import golden, in_database
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to, select
 from tests.saying import said

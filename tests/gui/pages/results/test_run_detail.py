@@ -25,7 +25,7 @@ from app.gui.pages.results import page as results_page
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
 from app.gui.run.share_dialog import ShareDialog
-from tests.core.storage.storing import store
+from tests.build import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select
 from tests.saying import said

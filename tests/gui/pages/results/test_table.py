@@ -25,7 +25,7 @@ from app.gui.pages.results import model as runs_model
 from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, NAME_PX, fitted_widths
 from app.gui.pages.results.page import ResultsPage
-from tests.core.storage.storing import in_database, set_fields, store
+from tests.build import in_database, set_fields, store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, found, press_key, select, store_another, type_comment
 from tests.saying import said

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 from app.core.storage.database import Database
 from app.gui.pages.results.columns import COLUMNS, COMMENT
 from app.gui.pages.results.page import ResultsPage
-from tests.core.storage.storing import store
+from tests.build import store
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine
 

@@ -19,11 +19,9 @@ from app.core.storage.groups import begin_group
 from app.gui.charts import figure
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.plan_page import PlanPage
-from tests.core.plans.study.storing_studies import Outcome, store_point
-from tests.core.storage.storing import set_fields
+from tests.build import Outcome, load_suite, set_fields, store_point
 from tests.gui.clipped import steering
 from tests.gui.driving import Driver
-from tests.plans import load_suite
 from tests.saying import said
 from tests.sure import sure
 from workloads.protocol.machine import Machine
