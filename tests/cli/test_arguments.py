@@ -14,12 +14,11 @@ from rich.cells import cell_len
 
 from app.cli.arguments import make_parser
 from app.cli.specs import make_spec
-from app.core.errors import AppError, UsageError
-from app.core.messages import ENGLISH, Message, message, sentence
+from app.core.errors import UsageError
+from app.core.messages import ENGLISH, Message, sentence
 from app.core.paths import Paths
 from app.core.runs.runner import known_workload
 from app.core.settings import Settings, save_settings
-from tests.saying import said
 from workloads import CATALOGUE, STANDARD
 
 # Making it takes far longer than asking it.
@@ -89,19 +88,6 @@ def test_a_mistyped_verb_gets_one_suggestion(verb: str, near: str, capsys: pytes
     assert sentence(code, verb=verb, near=near) in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("typed", ["", " ", "zzzzzz", "_" * 1000])
-def test_what_is_like_nothing_gets_no_suggestion(typed: str) -> None:
-    with pytest.raises(UsageError, match=said("workload.see_list").pattern) as caught:
-        known_workload(typed)
-    assert not said("workload.did_you_mean").is_in(str(caught.value))
-
-
-def test_help_of_run_has_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = " ".join(help_of("run", capsys).split())
-    assert f"threads per operation {DEFAULT}auto)" in shown
-    assert f"{DEFAULT}{STANDARD})" in shown
-
-
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_every_example_can_be_typed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = help_of(command, capsys)
@@ -138,29 +124,6 @@ def test_help_fits_the_terminal(
         assert set(text.split()) == whole
 
 
-def test_a_percent_sign_in_the_folders_name_does_no_harm(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EPOCHMARK_STARTED_AS", "python3 '/100% %s/start.py'")
-    parser = make_parser()
-    for command in ("", *COMMANDS):
-        with pytest.raises(SystemExit):
-            parser.parse_args([*command.split(), "--help"])
-        assert "python3 '/100% %s/start.py'" in " ".join(capsys.readouterr().out.split())
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_says_what_it_does(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = help_of(command, capsys).split("\n\n", 1)[1].splitlines()
-    named = [number for number, line in enumerate(lines) if re.match(r"  \S", line) and "epochmark" not in line]
-    assert named
-    assert not re.search(r"\b(help|examples)\.\w", "\n".join(lines)), "a text without a sentence"
-    for number in named:
-        # Behind two spaces, or on a line of its own.
-        assert re.search(r"\S  +\S", lines[number]) or lines[number + 1].startswith(" " * 8), lines[number]
-
-
-Complete = Callable[[str], list[str]]
 # What the shells are asked: the words, the last one unfinished, and what they may become.
 LINES = [
     ("epochmark r", ["results", "run"]),
@@ -278,8 +241,3 @@ def test_endless_words_are_cut(words: list[str], capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         PARSER.parse_args(words)
     assert len(capsys.readouterr().err) < 500
-
-
-@pytest.mark.parametrize("path", ["/" + "y" * 4_300, "/z" * 2_200])
-def test_endless_paths_are_cut_in_errors(path: str) -> None:
-    assert len(AppError(message("files.unreadable", path=path, reason="File name too long")).message_text) < 400

@@ -1,9 +1,7 @@
 """The verb `data` with real processes: several at once, secrets in addresses, homes and settings that are odd."""
 
-import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,6 @@ from workloads.datasets import nietzsche
 
 WAITING = f"{sentence('cli.waiting_for_other', dataset='nietzsche')}\n"
 INSTALLED = f"{sentence('cli.dataset_installed', dataset='nietzsche')}\n"
-REMOVED = sentence("cli.dataset_removed", dataset="nietzsche")
 
 
 @pytest.fixture
@@ -32,34 +29,6 @@ def text(tmp_path: Path) -> Path:
 def waiting(process: "subprocess.Popen[str]") -> bool:
     assert process.stderr is not None
     return process.stderr.readline() == WAITING
-
-
-@pytest.mark.slow
-def test_imports_at_once_all_succeed(environment: dict[str, str], text: Path) -> None:
-    started = [start(environment, "data", "import", "nietzsche", str(text)) for _ in range(4)]
-    said = [process.communicate(timeout=100) for process in started]
-    assert [process.returncode for process in started] == [0] * 4
-    assert {out for out, _ in said} == {INSTALLED}
-    assert {err for _, err in said} <= {"", WAITING}
-    datasets = default_paths(environment).datasets
-    assert list(datasets.iterdir()) == [nietzsche.SOURCE.stored_in(datasets)]
-    assert nietzsche.load(nietzsche.SOURCE.stored_in(datasets)).source == "real"
-
-
-@pytest.mark.slow
-def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], text: Path) -> None:
-    with serving() as server:
-        server.content = text.read_bytes()
-        begun, go_on = halted(server)
-        first = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
-        assert begun.wait(60)
-        second = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
-        assert waiting(second)
-        go_on.set()
-        for process in (first, second):
-            out, err = process.communicate(timeout=100)
-            assert (process.returncode, out) == (0, INSTALLED), err
-        assert server.ranges == [None]
 
 
 @pytest.mark.slow
@@ -111,20 +80,3 @@ def test_an_address_is_shown_without_its_secrets(
     for secret in ("cret", "hush", "user", "\x1b"):
         assert secret not in told
     assert headers == ["Basic dXNlcjpzIGNyZXQ="]  # only the server receives it
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_a_home_whose_name_is_not_text_works(environment: dict[str, str], text: Path, tmp_path: Path) -> None:
-    raw = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
-    raw[b"EPOCHMARK_HOME"] = os.fsencode(tmp_path) + b"/caf\xe9 \xff 'a\nb\""
-    for arguments, words in (
-        (("import", "nietzsche", str(text)), INSTALLED),
-        (("list",), sentence("cli.data_installed")),
-        (("remove", "nietzsche"), REMOVED),
-        (("remove", "nietzsche"), sentence("cli.dataset_was_not_installed", dataset="nietzsche")),
-    ):
-        command = [sys.executable, "-m", "app", "data", *arguments]
-        done = subprocess.run(command, env=raw, capture_output=True, text=True, timeout=100, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert words in done.stdout

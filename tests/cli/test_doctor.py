@@ -11,12 +11,10 @@ from app.core.doctor.examination import examine
 from app.core.known_lines.signals import signal
 from app.core.messages import Message, sentence
 from app.core.paths import Paths
-from tests.cli.commands import ended
 from tests.cli.conftest import CARD
-from tests.conftest import ROOT, CommandLine, pretend_installed
+from tests.conftest import ROOT, CommandLine
 from tests.saying import said
 from tests.tools.doctor_page import PAGE, page
-from workloads.engines.registry import DEFAULT_ENGINE
 
 LOGS = ROOT / "tests" / "data" / "doctor"
 
@@ -52,11 +50,6 @@ def test_a_fault_is_explained_calmly(broken_card: None, capsys: pytest.CaptureFi
     assert said("doctor.gpus_not_usable_because", gpus=card).begins(text.rstrip().splitlines()[-1])
 
 
-def test_verbose_lists_what_is_harmless(broken_card: None, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["doctor", "--verbose"])
-    assert "1 × oneDNN is on" in capsys.readouterr().out
-
-
 def test_the_report_alone_goes_to_the_clipboard(broken_card: None, capsys: pytest.CaptureFixture[str]) -> None:
     log = LOGS / "xid_79.log"
     assert main(["doctor", "--report", "--log", str(log)]) == 1
@@ -75,12 +68,6 @@ def test_a_log_is_explained(epochmark: CommandLine) -> None:
     assert said("doctor.numbered_line", number="2").begins(second.strip())
     assert "CAUTION" in done.stdout
     assert done.stderr == ""
-
-
-def test_a_healthy_log_has_no_fault(epochmark: CommandLine) -> None:
-    done = epochmark("doctor", "--log", str(LOGS / "healthy_cpu_2_21.log"))
-    assert done.returncode == 0
-    assert said("doctor.log_reason").is_in(done.stdout)
 
 
 def test_what_follows_from_a_fault_gets_no_advice_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,14 +94,6 @@ def test_the_exit_code_shows_a_fault_in_json_and_in_text(
     capsys.readouterr()
     assert main(["doctor", "--json", "--log", str(LOGS / name)]) == code
     assert json.loads(capsys.readouterr().out)["has_fault"] == bool(code)
-
-
-@pytest.mark.slow
-def test_a_log_from_a_pipe(environment: dict[str, str]) -> None:
-    line = "GPU is lost. Reboot the system to recover this GPU\n"
-    done = ended(environment, "doctor", "--log", "-", input=line)
-    assert done.returncode == 1
-    assert "stopped responding" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["nothing.log", ".", "picture.png"])
@@ -152,15 +131,6 @@ def test_an_engine_that_is_not_installed_is_no_fault(paths: Paths) -> None:
     assert [said.code for said in found.conclusion] == ["engine.not_installed", "engines.install_it"]
     assert not any(device.is_fault for device in found.devices)
     assert found.complete
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_engine_included")
-def test_the_default_engine_is_examined_once(paths: Paths) -> None:
-    pretend_installed(DEFAULT_ENGINE, paths)  # without packages
-    found = examine(paths)
-    assert found.engines == ()
-    assert len(found.trials) == 1
 
 
 def test_the_page_about_gpus_matches_the_table() -> None:

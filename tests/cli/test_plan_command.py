@@ -14,17 +14,13 @@ from pathlib import Path
 import pytest
 
 from app.core.messages import sentence
-from app.core.paths import Paths, default_paths
-from app.core.records import Plan
+from app.core.paths import Paths
 from app.core.settings import load_settings
-from app.core.storage.groups import begin_group
-from tests.build import in_database
 from tests.cli.commands import ended, posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine, command
 from tests.saying import Saying, said
 from tests.sure import only
 from tests.systems import needs_qt
-from workloads import CATALOGUE
 
 SHORT = ("--workload", "demo", "--preset", "standard", "--epochs", "1")
 POINTS = ("study", "run", *SHORT, "--axis", "step_s=0.001,0.002,0.003,0.004")
@@ -69,16 +65,6 @@ def test_a_point_that_fails_or_lacks_memory_is_a_result_and_the_rest_goes_on(epo
     assert len(begun) == 2, "only what failed for another reason is tried again"
 
 
-def test_equal_sides_of_an_ab_check_the_computer(epochmark: CommandLine) -> None:
-    done = epochmark("ab", "demo", "--epochs", "1", "--pairs", "2")
-    assert done.returncode == 0, done.stderr
-    assert said("cli.check_title").is_in(done.stdout)
-    plain = json.loads(epochmark("results", "group", "1", "--json").stdout)
-    assert plain["sentence"] in " ".join(done.stdout.split())
-    if not plain["is_shown"]:  # on a busy computer, even equal sides may differ
-        assert plain["smallest_difference_pct"] == pytest.approx(70 * (plain["high"] - plain["low"]))
-
-
 @pytest.mark.long
 @posix_only
 @pytest.mark.parametrize("seed", range(2))
@@ -106,18 +92,6 @@ def test_killed_anywhere_a_study_goes_on_without_repeating_a_point(
     assert set(completed.values()) == {1}, completed
     assert plain["is_finished"] is True
     assert before <= {run["id"] for run in runs(epochmark) if run["status"] == "completed"}
-
-
-@posix_only
-def test_a_cancelled_study_says_how_to_resume_it(epochmark: CommandLine, environment: dict[str, str]) -> None:
-    process = start(environment, "study", "run", *SHORT, "--axis", "step_s=0.001,0.4,0.5", "--json")
-    read_until(process, "hello")
-    process.send_signal(2)
-    assert process.communicate()[0] is not None
-    assert process.returncode == 130
-    text = epochmark("study", "show", "1")
-    assert said("cli.plan_resume", kind="study", group_id="1").is_in(text.stdout)
-    assert said("studies.title_own").is_in(epochmark("study", "list").stdout)
 
 
 @pytest.mark.parametrize(
@@ -162,16 +136,6 @@ def test_exports_have_every_point_and_run_no_formula(epochmark: CommandLine, tmp
     assert float(rows[0]["value"]) == plain["points"][0]["value"]
     assert rows[0]["workload"] == "demo"
     assert os.fspath(tmp_path) not in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.long
-def test_a_run_is_kept_to_the_cpus_that_were_asked_for(epochmark: CommandLine) -> None:
-    done = epochmark("run", "mnist_mlp", "--epochs", "1", "--steps", "2", "--cpus", "1", "--json")
-    assert done.returncode == 0, done.stderr
-    events = list(map(json.loads, done.stdout.splitlines()))
-    environment = next(event for event in events if event["type"] == "environment")
-    assert environment["visible_cpus"] == 1
-    assert "cpus_hidden" not in (runs(epochmark)[0]["reasons"] or "")
 
 
 DEMO = ("suite", "--number", "0")
@@ -305,17 +269,6 @@ def test_repetitions_have_a_line_each_and_a_summary(epochmark: CommandLine) -> N
     assert said("group.not_counted", runs=sentence("group.runs_deleted", count=1)).is_in(shown)
 
 
-@pytest.mark.parametrize("kind", ["suite", "study", "tournament"])
-def test_what_another_version_planned_is_printed(
-    epochmark: CommandLine, environment: dict[str, str], kind: str
-) -> None:
-    plan = Plan(kind=kind, specs=(CATALOGUE["demo"].default_spec(),))
-    in_database(default_paths(environment).database, begin_group, plan)
-    done = epochmark("results", "group", "1")
-    assert done.returncode == 0, done.stderr
-    assert said("group.several_runs", count="0").is_in(done.stdout)
-
-
 def test_a_failed_run_ends_the_plan_with_exit_code_1(epochmark: CommandLine) -> None:
     done = epochmark("ab", "demo", *FAST, "--b", "outcome=fail", "--pairs", "2")
     assert done.returncode == 1
@@ -341,13 +294,6 @@ def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) ->
         ).begins(question)
     known = said("ab.difference", pairs="2"), said("ab.no_difference", pairs="2")
     assert any(each.is_in(done.stdout) for each in known)
-
-
-@pytest.mark.parametrize("answer", ["\nq\n", "\n"], ids=["q", "end of input"])
-def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[str, str], answer: str) -> None:
-    done = ended(environment, "ab", "demo", *FAST, "--by-hand", "--pairs", "2", input=answer)
-    assert done.returncode == 130
-    assert said("group.not_begun", planned="4", count="3").is_in(done.stdout)
 
 
 @posix_only

@@ -175,30 +175,12 @@ def test_a_chart_stays_within_its_width_and_keeps_the_values(room: int) -> None:
     assert whole[0].endswith(f"1.6× · {'b' * 150} · x")
 
 
-def test_a_chart_with_absurd_values_of_somebody_is_drawn() -> None:
-    bars = [Bar("a", "imported", value, ("x",)) for value in (5e-324, 1.0, 1e24)]
-    drawn = [text.count("▒") + text.count("-") for text in (line.plain for line in bar_chart(bars, bars[1], 118))]
-    assert drawn[0] > drawn[1] > drawn[2], "longer is faster"
-
-
 def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
     line = said("cli.run_engine", engine=engine_line(NO_ENGINE, None, "cpu", precision="float32", jit=False))
     assert line.is_in(epochmark("run", "demo", "--epochs", "1").stdout)
     assert line.is_in(epochmark("results", "show", "1").stdout)
     line = said("result.engine_with_xla", engine="TensorFlow 2.21.0", precision="float32", compiler="XLA")
     assert line.is_all_of(engine_line("tensorflow", "2.21.0", None, precision="float32", jit=True))
-
-
-def test_unreadable_parts_of_a_record_are_named(epochmark: CommandLine, environment: dict[str, str]) -> None:
-    epochmark("run", "demo", "--epochs", "2", "--quiet")
-    with Database(default_paths(environment).database) as database, database.transaction() as connection:
-        set_fields(connection, environment="{")
-        connection.execute("UPDATE step_blocks SET durations_s = 'no list'")
-    shown = epochmark("results", "show", "1")
-    assert shown.returncode == 0, shown.stderr
-    damaged = [line for line in shown.stdout.splitlines() if said("cli.run_damaged").is_all_of(line)]
-    assert said("cli.run_damaged", part="the engine").is_in(damaged)
-    assert len(damaged) == 2
 
 
 def test_of_very_many_epochs_the_first_and_the_last_are_shown(

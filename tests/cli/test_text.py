@@ -1,11 +1,15 @@
 """What commands write: for people, for programs, into files, devices and pipes, and where it can't be written."""
 
+import ast
 import errno
+import json
 import os
 import re
-import stat
 import subprocess
 import sys
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,16 +17,16 @@ import pytest
 from app.cli import preflight
 from app.cli.text import is_broken_pipe
 from app.cli.views import JsonView
+from app.core.logs import set_up_logging
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
+from app.core.records import RunSummary
 from app.core.storage.database import Database
 from tests.build import set_fields
 from tests.cli.commands import ended, on_a_terminal, posix_only, runs, sentence_of
-from tests.cli.devices import device
-from tests.conftest import ROOT, CommandLine, command
+from tests.conftest import ROOT, CommandLine
 from tests.core.verdict.test_preflight import MACHINE, QUIET
 from tests.saying import said
-from tests.systems import needs_qt
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.telemetry import Telemetry
@@ -115,27 +119,6 @@ def test_a_terminal_sees_a_live_line_and_the_epochs_stay(environment: dict[str, 
     assert [line.split()[0] for line in lines if re.match(rb" +\d/3 ", line)] == [b"1/3", b"2/3", b"3/3"]
 
 
-@pytest.mark.slow
-@posix_only
-def test_the_bar_of_several_runs_never_goes_back(environment: dict[str, str]) -> None:
-    shown = on_a_terminal(environment, "run", "demo", "--epochs", "2", "--repeat", "2").decode()
-    place = said("cli.run_of", planned=2).pattern.pattern
-    shares = [int(share) for share in re.findall(rf"(\d+) % · {place}", shown)]
-    assert shares == sorted(shares)
-    assert {0, 50, 100} <= set(shares)
-
-
-@posix_only
-def test_output_that_cannot_be_written_loses_nothing(epochmark: CommandLine, tmp_path: Path) -> None:
-    epochmark("run", "demo", "--quiet")
-    target = tmp_path / "folder"
-    target.mkdir()
-    done = epochmark("results", "export", "--output", str(target))
-    assert said("export.not_written").is_in(sentence_of(done))
-    assert done.returncode == 2
-    assert list(target.iterdir()) == []
-
-
 def test_a_terminal_without_unicode_gets_its_numbers(epochmark: CommandLine) -> None:
     done = epochmark("compare", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 0
@@ -160,54 +143,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@posix_only
-@pytest.mark.parametrize(
-    "arguments",
-    [["export"], ["export", "--format", "json"], pytest.param(["share", "1"], marks=needs_qt)],
-    ids=["csv", "json", "png"],
-)
-def test_other_files_in_the_folder_are_unchanged(
-    stored: CommandLine, tmp_path: Path, arguments: list[str]
-) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    target, link, part = folder / "target.png", folder / "link.png", folder / "link.png.part"
-    target.write_bytes(OLD)
-    target.chmod(0o600)
-    link.symlink_to("target.png")
-    part.symlink_to(tmp_path / "victim")
-    assert stored("results", *arguments, "--output", str(link)).returncode == 0
-    assert (link.is_symlink(), part.is_symlink(), (tmp_path / "victim").exists()) == (True, True, False)
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert target.read_bytes() not in (OLD, b"")
-    assert names(folder) == ["link.png", "link.png.part", "target.png"]
-
-
-@posix_only
-@pytest.mark.parametrize("format_", ["csv", "json"])
-def test_devices_pipes_and_standard_output_get_what_a_file_gets(
-    stored: CommandLine, environment: dict[str, str], tmp_path: Path, format_: str
-) -> None:
-    wanted = stored("results", "export", "--format", format_).stdout
-    for name in ("-", "/dev/stdout"):
-        assert stored("results", "export", "--format", format_, "--output", name).stdout == wanted
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with subprocess.Popen(
-        command("results", "export", "--format", format_, "--output", str(pipe)),
-        env=environment,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        assert pipe.read_text("utf-8") == wanted
-        assert process.wait(20) == 0
-    null = device(tmp_path, "null")
-    before = null.stat()
-    assert stored("results", "export", "--format", format_, "--output", str(null)).returncode == 0
-    after = null.stat()
-    assert (after.st_ino, after.st_mode, after.st_rdev) == (before.st_ino, before.st_mode, before.st_rdev)
-    assert not Path("-").exists()
-
-
 @pytest.mark.parametrize("verb", [["export"], ["share", "1"]], ids=["export", "share"])
 def test_an_impossible_file_is_reported_in_a_sentence_and_nothing_is_lost(
     environment: dict[str, str], stored: CommandLine, tmp_path: Path, verb: list[str]
@@ -226,9 +161,114 @@ def test_an_impossible_file_is_reported_in_a_sentence_and_nothing_is_lost(
     assert names(place / "folder") == []
 
 
-def test_a_full_device_is_reported(stored: CommandLine, tmp_path: Path) -> None:
-    full = device(tmp_path, "full")
-    done = stored("results", "export", "--output", str(full))
-    assert said("export.not_written", path=full, reason="No space left on device").is_in(sentence_of(done))
-    assert done.returncode == 2
-    assert full.is_char_device()
+NASTY = "\x1b]52;c;cm0=\x07 \x9b2J \x1bP1q\x1b\\ \u202egnp\u202c \u200b\u2066 \x7f\x08\u2028 fake\rRun 9\nRun 8"
+
+
+def steering(text: str) -> list[str]:
+    return [
+        char
+        for char in text
+        if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and char not in "\n\t"
+    ]
+
+
+AB = ("ab", "demo", "--epochs", "1", "--set", "step_s=0", "--pairs", "1", "--a", "seed=1", "--label-a", NASTY[:40])
+
+
+def soil(database: Database) -> None:
+    """Put the nasty text into every stored text, but for what says which record it is."""
+    kept = {"metric", "basis", "side", "workload", "uid"}
+    names = [field.name for field in fields(RunSummary) if "str" in str(field.type) and field.name not in kept]
+    said = {"code": "verdict.as_stored", "arguments": {"text": NASTY}}
+    machine = {"cpu_name": NASTY, "os_name": NASTY}
+    with database.transaction() as connection:
+        set_fields(connection, error_said=said, machine=machine, **dict.fromkeys(names, NASTY))
+        sql = "INSERT INTO warnings (run_id, seq, code, said) VALUES (1, 99, 'nasty', ?)"
+        connection.execute(sql, (json.dumps(said),))
+        plan = json.loads(connection.execute("SELECT plan FROM plans").fetchone()[0])
+        plan |= {"label_a": NASTY, "label_b": NASTY}
+        connection.execute("UPDATE plans SET plan = ?, created_at = ?", (json.dumps(plan), NASTY))
+
+
+def test_stored_texts_are_shown_as_escapes(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    done = epochmark(*AB)
+    assert done.returncode == 0, done.stderr
+    assert steering(done.stdout + done.stderr) == []
+    with Database(default_paths(environment).database) as database:
+        soil(database)
+    for arguments in (
+        ["results", "list"],
+        ["results", "show", "1"],
+        ["results", "show", "1", "--json"],
+        ["results", "group", "1"],
+        ["results", "group", "1", "--json"],
+        ["results", "export"],
+        ["results", "export", "--format", "json"],
+        ["compare", "demo"],
+    ):
+        done = epochmark(*arguments)
+        assert done.returncode == 0, (arguments, done.stderr)
+        assert steering(done.stdout + done.stderr) == [], arguments
+        assert "compare" in arguments or "1b]52;c;" in done.stdout, "it was there to be shown"
+        if "export" not in arguments and "--json" not in arguments:
+            assert not [line for line in done.stdout.splitlines() if line.startswith("Run 8")]
+
+
+def test_a_log_is_explained_without_its_escape_sequences(epochmark: CommandLine, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(f"fatal error: {NASTY}\nRuntimeError: \x1b[31mred\x9d0;x\x9c\n", encoding="utf-8")
+    for options in ([], ["--verbose"], ["--json"]):
+        done = epochmark("doctor", "--log", str(log), *options)
+        assert "fatal error" in done.stdout
+        assert steering(done.stdout + done.stderr) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", NASTY],
+        ["run", "demo", "--set", NASTY],
+        ["run", "demo", "--set", f"outcome={NASTY}"],
+        ["run", "demo", "--device", NASTY],
+        ["run", "demo", NASTY],
+        ["ab", "demo", "--a", NASTY],
+        [NASTY],
+        ["compare", "--baseline", NASTY],
+        ["doctor", "--log", NASTY],
+        ["results", "export", "--output", f"{NASTY}/x"],
+        ["results", "show", NASTY],
+        ["data", "fetch", "cifar10", "--url", NASTY],
+    ],
+    ids=lambda arguments: " ".join(text for text in arguments if text.isalnum()),
+)
+def test_what_was_typed_is_echoed_as_escapes(epochmark: CommandLine, arguments: list[str]) -> None:
+    done = epochmark(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert steering(done.stderr) == []
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_warnings_and_the_log_hold_no_escape_sequences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import logging
+
+    set_up_logging(tmp_path)
+    logging.getLogger("app.test").warning("The server said %s.", NASTY)
+    set_up_logging(tmp_path)
+    shown = capsys.readouterr().err
+    assert shown.startswith("The server said \\x1b]52;c;")
+    assert len(shown.splitlines()) == 1
+    assert steering(shown + (tmp_path / "epochmark.log").read_text("utf-8")) == []
+
+
+def calls(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def test_all_output_of_the_command_line_goes_through_one_place() -> None:
+    for path in sorted((ROOT / "app" / "cli").glob("*.py")):
+        if path.name == "text.py":
+            continue
+        called = set(calls(ast.parse(path.read_text("utf-8"))))
+        assert not called & {"print", "sys.stdout.write", "sys.stderr.write", "sys.stdout.writelines"}, path.name

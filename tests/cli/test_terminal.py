@@ -81,12 +81,6 @@ def test_what_programs_read_is_never_coloured(shown: Shown, arguments: list[str]
     assert "\x1b" not in printed
 
 
-def test_the_log_is_never_coloured(shown: Shown) -> None:
-    shown("results", "show", "999", force="1")
-    log = default_paths().logs / "epochmark.log"
-    assert not log.exists() or "\x1b" not in log.read_text(encoding="utf-8")
-
-
 @posix_only
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -100,17 +94,3 @@ def test_a_terminal_is_coloured_unless_told_otherwise(
     seen = on_a_terminal(environment | {"TERM": "xterm"} | changes, "workloads")
     assert (b"\x1b[2m" in seen) == is_coloured
     assert b"cifar10_keras_cnn" in seen
-
-
-def test_a_pipe_is_not_coloured_unless_asked_for(shown: Shown) -> None:
-    assert "\x1b" not in shown("results", "list")
-    assert "\x1b" in shown("results", "list", force="1")
-
-
-def test_outsiders_cannot_colour_their_names(shown: Shown) -> None:
-    with Database(default_paths().database) as database:
-        set_fields(database, workload=f"{GREEN}valid{OFF}", status=f"{RED}x")
-    listed = shown("results", "list", force="1")
-    assert GREEN not in listed
-    assert RED not in listed
-    assert "\\x1b[32mvalid" in listed

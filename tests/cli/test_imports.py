@@ -22,7 +22,7 @@ from app.core.titles import level_title
 from app.gui.services.picture_code import scan_file
 from tests.build import GOLDEN, golden
 from tests.cli.commands import sentence_of
-from tests.cli.test_escape_sequences import steering
+from tests.cli.test_text import steering
 from tests.conftest import HINT, ROOT, CommandLine
 from tests.saying import Saying, said
 from workloads.engines.registry import NO_ENGINE, engine_title
@@ -228,12 +228,6 @@ def test_a_run_that_cannot_be_drawn_is_reported_in_a_sentence(
     assert not list(ROOT.glob("a.*"))
 
 
-def test_a_picture_needs_a_name_for_its_file(stored: CommandLine) -> None:
-    done = stored("results", "share", "1")
-    assert done.returncode == 2
-    assert "--output" in sentence_of(done)
-
-
 def test_if_qt_cannot_be_loaded_the_packages_to_install_are_named(stored: CommandLine, tmp_path: Path) -> None:
     broken = tmp_path / "broken" / "PySide6"
     broken.mkdir(parents=True)
@@ -244,20 +238,6 @@ def test_if_qt_cannot_be_loaded_the_packages_to_install_are_named(stored: Comman
     reason = "libEGL.so.1: cannot open shared object file"
     assert said("start.qt_not_loaded", reason=reason).is_in(sentence_of(done))
     assert "sudo apt-get install " in done.stderr
-
-
-def test_an_ab_becomes_a_picture(epochmark: CommandLine, tmp_path: Path) -> None:
-    sides = ("--a", "batch=100", "--b", "batch=200")
-    done = epochmark("ab", "demo", *sides, "--pairs", "1", "--epochs", "2", "--quiet")
-    assert done.returncode == 0, done.stderr
-    picture = tmp_path / "ab.png"
-    done = epochmark("results", "share", "1", "--group", "--output", str(picture))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert said("cli.picture_of_group_saved", number="1", path=picture).is_all_of(done.stdout.strip())
-    assert size_of(picture) == (1200, 630)
-    done = epochmark("results", "share", "9", "--group", "--output", str(picture))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said("groups.unknown", group_id="9").is_in(sentence_of(done))
 
 
 def test_a_text_for_a_forum_without_what_is_left_out(stored: CommandLine) -> None:
