@@ -1,14 +1,11 @@
 """Energy counters of Apple's chips, with stand-ins for their package and for sysctl."""
 
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.hardware import apple_energy
 from app.core.hardware.apple_energy import AppleEnergy
@@ -54,74 +51,63 @@ def chip(monkeypatch: pytest.MonkeyPatch) -> FakeChip:
     return chip
 
 
-def readings(chip: FakeChip, *counts_mj: Any) -> Iterator[tuple[float | None, float | None]]:
-    energy = AppleEnergy("gpu_mj", chip.clock)
-    for count_mj in counts_mj:
-        chip.gpu_mj = count_mj
-        yield energy.read()
-
-
-def test_energy_and_power_are_counted_from_the_first_change(chip: FakeChip) -> None:
-    found = list(readings(chip, 70_000, 75_000, 85_000, 85_500))
-    assert found == [(None, None), (0.0, None), (10.0, 10.0), (10.5, 0.5)]
-    assert chip.opened == 1
-
-
-def test_a_counter_that_changes_every_two_seconds_has_no_gaps_of_zero(chip: FakeChip) -> None:
-    found = list(readings(chip, 0, 0, 8_000, 8_000, 18_000, 18_000, 38_000))
-    nothing = (None, None)
-    assert found == [nothing, nothing, (0.0, None), nothing, (10.0, 5.0), nothing, (30.0, 10.0)]
-
-
-def test_a_counter_that_stands_still_is_unknown(chip: FakeChip) -> None:
-    assert set(readings(chip, *[70_000] * 20)) == {(None, None)}
-
-
-def test_a_reset_counter_goes_on_without_a_jump(chip: FakeChip) -> None:
-    found = list(readings(chip, 50_000, 60_000, 70_000, 1_000, 3_000, 10**12, 10**12 + 4_000))
-    energies_j = [energy_j for energy_j, _ in found]
-    assert energies_j == [None, 0.0, 10.0, None, 12.0, None, 16.0]
-
-
-@given(st.lists(st.integers(0, 10**7), min_size=3, max_size=30))
-def test_energy_never_falls_and_is_never_more_than_was_counted(counts_mj: list[int]) -> None:
-    chip = FakeChip()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "platform", "darwin")
-        patch.setattr(apple_energy, "answer_of", lambda command, limit_s: b"0\n")
-        patch.setitem(sys.modules, "zeus_apple_silicon", SimpleNamespace(AppleEnergyMonitor=chip.open))
-        found = list(readings(chip, *sorted(counts_mj)))
-    energies_j = [energy_j for energy_j, _ in found if energy_j is not None]
-    assert energies_j == sorted(energies_j)
-    assert max(energies_j, default=0.0) <= (max(counts_mj) - min(counts_mj)) / 1_000 + 1e-9
-    assert all(power_w is None or power_w > 0 for _, power_w in found)
-
-
-@pytest.mark.parametrize("count_mj", [None, -1, 2**63, "70", 1.5])
-def test_what_is_no_count_is_unknown(chip: FakeChip, count_mj: Any) -> None:
-    assert list(readings(chip, count_mj, count_mj)) == [(None, None)] * 2
-    assert not AppleEnergy("gpu_mj").is_there
-
-
-def fail(error: Exception) -> Callable[[], None]:
-    def opened() -> None:
-        raise error
-
-    return opened
+NONE = None, None
 
 
 @pytest.mark.parametrize(
-    "module",
+    ("counts_mj", "readings"),
     [
-        None,  # not installed
-        SimpleNamespace(),
-        SimpleNamespace(AppleEnergyMonitor=fail(RuntimeError("Failed to create IOReport subscription."))),
-        SimpleNamespace(AppleEnergyMonitor=fail(OSError("no such library"))),
+        ((70_000, 75_000, 85_000, 85_500), [NONE, (0.0, None), (10.0, 10.0), (10.5, 0.5)]),
+        # One that changes every two seconds has no gaps of zero.
+        ((0, 0, 8_000, 8_000, 18_000, 18_000), [NONE, NONE, (0.0, None), NONE, (10.0, 5.0), NONE]),
+        ((70_000, 70_000, 70_000), [NONE] * 3),  # it stands still
+        # One that is reset goes on without a jump.
+        ((50_000, 60_000, 70_000, 1_000, 3_000), [NONE, (0.0, None), (10.0, 10.0), NONE, (12.0, 2.0)]),
+        ((1_000, 2_000, 10**12, 10**12 + 4_000), [NONE, (0.0, None), NONE, (4.0, 4.0)]),
+        *(((count, count), [NONE] * 2) for count in (None, -1, 2**63, "70", 1.5)),
     ],
 )
-def test_without_counters_nothing_fails(chip: FakeChip, monkeypatch: pytest.MonkeyPatch, module: Any) -> None:
-    monkeypatch.setitem(sys.modules, "zeus_apple_silicon", module)
-    assert list(readings(chip, 1, 2, 3)) == [(None, None)] * 3
+def test_energy_and_power_are_counted_from_the_first_change(
+    chip: FakeChip, counts_mj: tuple[Any, ...], readings: list[tuple[float | None, float | None]]
+) -> None:
+    energy = AppleEnergy("gpu_mj", chip.clock)
+    for count_mj, reading in zip(counts_mj, readings, strict=True):
+        chip.gpu_mj = count_mj
+        assert energy.read() == reading
+    assert chip.opened == 1
+
+
+def refuse() -> None:
+    raise RuntimeError("Failed to create IOReport subscription.")
+
+
+@pytest.mark.parametrize(
+    ("system", "answer", "module"),
+    [
+        ("linux", b"0\n", ...),
+        *(("darwin", answer, ...) for answer in (b"1\n", b"", None)),  # a virtual machine
+        *(("darwin", b"0\n", module) for module in (None, object(), SimpleNamespace(AppleEnergyMonitor=refuse))),
+    ],
+)
+def test_without_counters_nothing_fails(
+    chip: FakeChip, monkeypatch: pytest.MonkeyPatch, system: str, answer: object, module: Any
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(apple_energy, "answer_of", lambda command, limit_s: answer)
+    if module is not ...:
+        monkeypatch.setitem(sys.modules, "zeus_apple_silicon", module)
+    energy = AppleEnergy("cpu_total_mj")
+    assert (energy.is_there, energy.read(), energy.read(), chip.opened) == (False, NONE, NONE, 0)
+
+
+def test_the_sensor_is_listed_where_there_is_a_counter(
+    chip: FakeChip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sensors.find_sensors().power
+    assert not sensors.find_sensors(tmp_path).power
+    chip.cpu_mj = None
+    monkeypatch.setattr(sensors, "find_zones", lambda root: ())
+    assert not sensors.find_sensors().power
 
 
 def test_a_fault_ends_the_reading(chip: FakeChip) -> None:
@@ -132,19 +118,6 @@ def test_a_fault_ends_the_reading(chip: FakeChip) -> None:
     chip.fault = None
     assert energy.read() == (None, None)
     assert chip.opened == 1
-
-
-@pytest.mark.parametrize("answer", [b"1\n", b"", None])
-def test_virtual_machines_are_not_asked(chip: FakeChip, monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
-    monkeypatch.setattr(apple_energy, "answer_of", lambda command, limit_s: answer)
-    assert not AppleEnergy("cpu_total_mj").is_there
-    assert chip.opened == 0
-
-
-def test_other_systems_are_not_asked(chip: FakeChip, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "linux")
-    assert not AppleEnergy("cpu_total_mj").is_there
-    assert chip.opened == 0
 
 
 def test_telemetry_of_the_gpu(chip: FakeChip, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,21 +144,9 @@ def test_telemetry_of_the_cpu(chip: FakeChip, monkeypatch: pytest.MonkeyPatch) -
     times = iter(range(1, 100))
     monkeypatch.setattr(monitor, "AppleEnergy", lambda channel: AppleEnergy(channel, lambda: float(next(times))))
     reader = TelemetryReader()
-    assert (reader.read().cpu_energy_j, reader.read().cpu_power_w) == (None, None), "it stands still"
     found = []
     for count_mj in (6_000, 36_000, 36_000, 66_000):
         chip.cpu_mj = count_mj
         found.append(reader.read())
-    assert [each.cpu_energy_j for each in found] == [0.0, 30.0, None, 60.0]
-    assert [each.cpu_power_w for each in found] == [None, 30.0, None, 15.0]
-
-
-def test_the_sensor_is_listed_where_there_is_a_counter(chip: FakeChip, tmp_path: Path) -> None:
-    assert sensors.find_sensors().power
-    assert not sensors.find_sensors(tmp_path).power
-
-
-def test_without_counters_the_sensor_is_not_listed(chip: FakeChip, monkeypatch: pytest.MonkeyPatch) -> None:
-    chip.cpu_mj = None
-    monkeypatch.setattr(sensors, "find_zones", lambda root: ())
-    assert not sensors.find_sensors().power
+    values = [(each.cpu_energy_j, each.cpu_power_w) for each in found]
+    assert values == [(0.0, None), (30.0, 30.0), NONE, (60.0, 15.0)]

@@ -16,21 +16,24 @@ NVIDIA, AMD = Gpu("NVIDIA GeForce RTX 3090", "nvidia"), Gpu("AMD Radeon RX 6800 
 
 
 @pytest.mark.parametrize(
-    ("system", "expected"), [("linux", "sudo nvidia-smi -i 1 -pl 230"), ("win32", "nvidia-smi -i 1 -pl 230")]
+    ("system", "index", "expected"),
+    [
+        ("linux", 1, "sudo nvidia-smi -i 1 -pl 230"),
+        ("win32", 1, "nvidia-smi -i 1 -pl 230"),
+        # Other cards have a command on Linux only, and only with a file.
+        *((system, 2, None) for system in ("win32", "darwin", "linux")),
+    ],
 )
-def test_nvidias_command_counts_nvidias_cards(
-    machine: Machine, system: str, expected: str, monkeypatch: pytest.MonkeyPatch
+def test_commands(
+    machine: Machine,
+    system: str,
+    index: int,
+    expected: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "platform", system)
-    assert limit_command(replace(machine, gpus=(NVIDIA, NVIDIA, AMD)), 1, 230.0) == expected
-
-
-@pytest.mark.parametrize("system", ["win32", "darwin"])
-def test_other_cards_have_a_command_on_linux_only(
-    machine: Machine, system: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "platform", system)
-    assert limit_command(replace(machine, gpus=(AMD,)), 0, 230.0) is None
+    assert limit_command(replace(machine, gpus=(NVIDIA, NVIDIA, AMD)), index, 230.0, tmp_path) == expected
 
 
 @linux_names
@@ -49,10 +52,3 @@ def test_linux_writes_the_file_that_is_read(
     assert path.is_file()
     path.write_text("150000000\n")
     assert list_gpus(tmp_path)[index].power_limit_w == 150.0
-
-
-def test_a_card_without_such_a_file_has_no_command(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "platform", "linux")
-    assert limit_command(replace(machine, gpus=(AMD,)), 0, 150.0, tmp_path) is None

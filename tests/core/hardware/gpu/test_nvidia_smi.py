@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -18,8 +19,6 @@ from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
-
-GOOD_LINE = (DATA / "smi/good.txt").read_text().strip()
 
 
 @pytest.fixture
@@ -43,21 +42,23 @@ def write_smi(folder: Path, body: str) -> None:
     script.chmod(0o755)
 
 
-def test_gputil_good_line(smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path) -> None:
-    write_smi(smi_folder, f"echo '{GOOD_LINE}'")
-    expected = Gpu("NVIDIA GeForce RTX 3070", "nvidia", 8192 * 2**20, "535.54", None, "gputil")
-    assert gpu.list_gpus(tmp_path) == (expected,)
-    assert reader.read() == (GpuTelemetry(0, 37.0, 1024 * 2**20, 54.0),)
-    reader.close()
+GOOD = Gpu("NVIDIA GeForce RTX 3070", "nvidia", 8192 * 2**20, "535.54", None, "gputil")
 
 
-def test_gputil_missing_values_are_none(smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path) -> None:
-    write_smi(smi_folder, f"cat '{DATA}/smi/not_available.txt'")
-    assert gpu.list_gpus(tmp_path) == (Gpu("NVIDIA GPU", "nvidia", source="gputil"),)
-    assert reader.read() == (GpuTelemetry(0),)
-    write_smi(smi_folder, f"cat '{DATA}/smi/not_supported.txt'")
-    assert gpu.list_gpus(tmp_path)[0].name == "NVIDIA GeForce GT 710"
-    assert reader.read() == (GpuTelemetry(0, memory_used_bytes=2**30),)
+@pytest.mark.parametrize(
+    ("name", "listed", "expected"),
+    [
+        ("good", GOOD, GpuTelemetry(0, 37.0, 2**30, 54.0)),
+        ("not_available", Gpu("NVIDIA GPU", "nvidia", source="gputil"), GpuTelemetry(0)),
+        ("not_supported", replace(GOOD, name="NVIDIA GeForce GT 710"), GpuTelemetry(0, memory_used_bytes=2**30)),
+    ],
+)
+def test_what_nvidia_smi_says(
+    smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path, name: str, listed: Gpu, expected: GpuTelemetry
+) -> None:
+    write_smi(smi_folder, f"cat '{DATA}/smi/{name}.txt'")
+    assert gpu.list_gpus(tmp_path) == (listed,)
+    assert reader.read() == (expected,)
     reader.close()
 
 
@@ -83,13 +84,6 @@ def test_gputil_failures_mean_no_gpus(smi_folder: Path, reader: gpu.GpuReader, t
     assert (smi_folder / "runs").read_text().count("run") == 2
 
 
-def has_ended(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
-
-
 @pytest.mark.slow
 def test_a_hanging_nvidia_smi_is_killed_and_not_asked_again(
     smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path
@@ -98,7 +92,7 @@ def test_a_hanging_nvidia_smi_is_killed_and_not_asked_again(
     assert gpu.list_gpus(tmp_path) == ()
     assert nvidia_smi.HUNG.is_set()
     pid = int((smi_folder / "pid").read_text())
-    wait_until(lambda: has_ended(pid))
+    wait_until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     assert not [thread for thread in threading.enumerate() if thread.name == "gputil"]
     assert reader.read() == ()
     assert gpu.list_gpus(tmp_path) == ()
@@ -106,32 +100,14 @@ def test_a_hanging_nvidia_smi_is_killed_and_not_asked_again(
     reader.close()
 
 
-def test_gputil_is_not_asked_when_nvml_answers(
-    driver: FakeDriver, smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path
+@pytest.mark.parametrize(("missing", "count"), [("", 2), ("pynvml", 1), ("GPUtil", 0)])
+def test_it_is_asked_only_without_nvml(
+    driver: FakeDriver, smi_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str, count: int
 ) -> None:
-    write_smi(smi_folder, f"echo '{GOOD_LINE}'")
-    driver.start_error = None
-    assert len(gpu.list_gpus(tmp_path)) == 2
-    assert len(reader.read()) == 2
-    reader.close()
-    assert not (smi_folder / "runs").exists()
-
-
-@pytest.mark.parametrize("missing", ["pynvml", "GPUtil"])
-def test_missing_libraries(
-    smi_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str
-) -> None:
-    write_smi(smi_folder, f"echo '{GOOD_LINE}'")
-    monkeypatch.setitem(sys.modules, missing, None)
-    assert len(gpu.list_gpus(tmp_path)) == (1 if missing == "pynvml" else 0)
-
-
-def test_warnings_of_gputil_stay_inside(smi_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    write_smi(smi_folder, "exit 1")
-    (smi_folder / "GPUtil.py").write_text(
-        "import warnings\nwarnings.warn('distutils is deprecated', DeprecationWarning)\ngetGPUs = list\n"
-    )
-    monkeypatch.syspath_prepend(smi_folder)
-    monkeypatch.delitem(sys.modules, "GPUtil", raising=False)
-    assert gpu.list_gpus(tmp_path) == ()
-    assert sys.modules.pop("GPUtil").getGPUs is list
+    write_smi(smi_folder, f"cat '{DATA}/smi/good.txt'")
+    if missing:
+        monkeypatch.setitem(sys.modules, missing, None)
+    else:
+        driver.start_error = None
+    assert len(gpu.list_gpus(tmp_path)) == count
+    assert (smi_folder / "runs").exists() is (missing == "pynvml")

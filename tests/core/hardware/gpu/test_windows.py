@@ -1,21 +1,17 @@
 """Windows' graphics cards: the registry's entries, DXGI's adapters as COM lays them out, performance counters."""
 
 import ctypes
-import math
-import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.hardware import registry
 from app.core.hardware.gpu import windows as windows_gpus
 from app.core.hardware.gpu import windows_dxgi, windows_pdh
-from app.core.hardware.gpu.windows import AdapterEntry, WindowsGpus, busiest_pct, entry_from, pair, sums
+from app.core.hardware.gpu.windows import AdapterEntry, WindowsGpus, busiest_pct, entry_from, pair
 from app.core.hardware.gpu.windows_dxgi import Adapter, adapters_from
 from app.core.hardware.gpu.windows_pdh import Counters
 from tests.core.hardware.gpu.gpu_trees import DATA
@@ -142,31 +138,11 @@ def test_shared_memory_of_the_runs_own_processes(monkeypatch: pytest.MonkeyPatch
     assert gpus.telemetry([1], frozenset({7}))[0].own_shared_bytes is None
 
 
-def test_recorded_instances() -> None:
-    busy_pct = busiest_pct(recorded("pdh_engines.txt"))
-    assert busy_pct == {ARC: pytest.approx(97.0), GEFORCE: 12.0, WARP: 0.0}
-    assert sums(recorded("pdh_memory.txt")) == {ARC: 2_479_771_648, GEFORCE: 480_039_912, WARP: 0}
-
-
 def test_two_engines_of_a_kind_do_not_add_up() -> None:
     start = "pid_1_luid_0x00000001_0x00000002_phys_0_eng"
     copies = [(f"{start}_{number}_engtype_Copy", 60.0) for number in (1, 2)]
     assert busiest_pct(copies) == {1 << 32 | 2: 60.0}
     assert busiest_pct([*copies, (f"pid_2{start[5:]}_1_engtype_Copy", 70.0)]) == {1 << 32 | 2: 100.0}
-
-
-@pytest.mark.long
-@given(
-    st.lists(
-        st.tuples(
-            st.text() | st.from_regex(r"pid_\d+_luid_0x[0-9A-F]{8}_0x[0-9a-f]{8}_phys_\d_eng_\d+_engtype_.*"),
-            st.floats(),
-        )
-    )
-)
-def test_any_instances(values: list[tuple[str, float]]) -> None:
-    assert all(0 <= share <= 100 for share in busiest_pct(values).values())
-    assert all(0 <= size < math.inf for size in sums(values).values())
 
 
 VENDORS = {"intel": 0x8086, "amd": 0x1002, "nvidia": 0x10DE, "other": 0x5143}
@@ -176,18 +152,13 @@ VENDORS = {"intel": 0x8086, "amd": 0x1002, "nvidia": 0x10DE, "other": 0x5143}
     ("vendor", "name", "by_name", "own_mib", "by_memory"),
     [
         ("intel", "Intel Iris Xe Graphics", True, 128, True),
-        ("intel", "Intel UHD Graphics 770", True, 128, True),
-        ("intel", "Intel Arc Graphics", True, 128, True),
         ("intel", "Intel Arc 140V GPU (16GB)", True, 128, True),
-        ("intel", "Intel Arc 140T GPU (32GB)", True, 128, True),
         ("intel", "Intel Arc B390 GPU", None, 128, True),
         ("intel", "Intel Arc B580 Graphics", None, 12_160, False),
-        ("intel", "Intel Arc Pro B60 Graphics", None, 24_480, False),
         ("intel", "Intel Arc A770 Graphics", False, 16_288, False),
         ("intel", "Intel Arc Pro A40/A50 Graphics", False, 6_000, False),
         ("intel", "Intel Something 9000", None, 128, True),
         ("amd", "AMD Radeon Graphics", True, 512, True),
-        ("amd", "AMD Radeon 780M Graphics", True, 4_096, True),
         ("amd", "AMD Radeon 8060S Graphics", True, 65_536, True),
         ("amd", "AMD Radeon RX 7900 XTX", False, 24_560, False),
         ("amd", "AMD Radeon RX 580", False, 8_192, False),
@@ -214,13 +185,8 @@ def test_a_recorded_integrated_gpu_whose_name_looks_like_a_cards() -> None:
     gpu = windows_gpus.describe(entry, Adapter(1, 0x8086, 0xB080, 128 * 2**20, 16 * 2**30, True))
     assert (alone.shares_memory, alone.memory_bytes) == (True, None)
     assert (gpu.name, gpu.shares_memory, gpu.memory_bytes) == ("Intel Arc B390 GPU", True, 16 * 2**30)
-
-
-def test_an_integrated_gpu() -> None:
-    entry = AdapterEntry("AMD Radeon 780M Graphics", 0x1002, 0x15BF, "32.0.12033.1030", 512 * 2**20)
-    gpu = windows_gpus.describe(entry, Adapter(1, 0x1002, 0x15BF, 512 * 2**20, 14 * 2**30, True))
-    assert (gpu.memory_bytes, gpu.shares_memory) == (14 * 2**30, True)
-    assert windows_gpus.describe(entry, None).memory_bytes is None
+    radeon = AdapterEntry("AMD Radeon 780M Graphics", 0x1002, 0x15BF, "32.0.12033.1030", 512 * 2**20)
+    assert windows_gpus.describe(radeon, None).memory_bytes is None
 
 
 def test_identical_cards_are_paired_in_order() -> None:
@@ -228,26 +194,6 @@ def test_identical_cards_are_paired_in_order() -> None:
     first, second = (Adapter(luid, 0x10DE, 0x2484, None, None, None) for luid in (1, 2))
     assert pair([entry, entry, entry], [first, second]) == ((entry, first), (entry, second))
     assert pair([entry], [first, second]) == ((entry, first),), "a virtual display doubles its adapter"
-
-
-texts = st.none() | st.text() | st.binary() | st.integers() | st.floats()
-
-
-@given(st.fixed_dictionaries(dict.fromkeys(windows_gpus.VALUES, texts)), st.text())
-def test_any_entry(values: dict[str, object], name: str) -> None:
-    for device_id in (values["MatchingDeviceId"], r"PCI\VEN_10DE&DEV_2484"):
-        entry = entry_from(values | {"MatchingDeviceId": device_id})
-        assert entry is None or entry.memory_bytes != 0
-    windows_gpus.nvidia_version(name)
-
-
-def test_other_systems_have_no_registry_and_no_libraries() -> None:
-    if sys.platform != "win32":
-        assert registry.read_value(CLASS, "DriverDesc") is None
-        assert registry.read_text(CLASS, "DriverDesc") == ""
-        assert registry.list_subkeys(CLASS) == ()
-        assert windows_dxgi.list_adapters() is None
-        assert windows_pdh.open_counters(("a",)) is None
 
 
 @pytest.mark.usefixtures("windows")

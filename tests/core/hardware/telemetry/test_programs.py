@@ -8,33 +8,30 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.core.hardware.telemetry.programs import COUNT, NAME_LIMIT, busiest, busy_programs
+from app.core.hardware.telemetry.programs import NAME_LIMIT, busiest, busy_programs
 from app.core.plain_text import one_line
 from tests.waiting import wait_until
 
-
-def test_processes_of_one_name_are_one_program() -> None:
-    before = {(1, "browser"): 10.0, (2, "browser"): 5.0, (3, "editor"): 90.0, (4, "backup"): 1.0}
-    after = {(1, "browser"): 10.3, (2, "browser"): 5.4, (3, "editor"): 90.1, (4, "backup"): 1.5}
-    assert busiest(before, after, 1.0) == ("browser", "backup")
+Used = dict[tuple[int, str], float]
+BROWSER = {(1, "browser"): 10.0, (2, "browser"): 5.0, (3, "editor"): 90.0, (4, "backup"): 1.0}
+LATER = BROWSER | {(1, "browser"): 10.3, (2, "browser"): 5.4, (4, "backup"): 1.5}
 
 
-def test_a_program_that_started_in_between_or_shares_a_reused_number_does_not_count_with_its_past() -> None:
-    assert busiest({(1, "old"): 100.0}, {(1, "new"): 50.0, (2, "young"): 3.0}, 1.0) == ()
-
-
-def test_programs_that_hardly_work_are_not_named() -> None:
-    assert busiest({(1, "clock"): 0.0}, {(1, "clock"): 0.19}, 1.0) == ()
-
-
-@given(st.dictionaries(st.tuples(st.integers(1, 99), st.text(min_size=1)), st.floats(0, 1e6), max_size=8))
-def test_names_are_safe_to_show(after: dict[tuple[int, str], float]) -> None:
-    names = busiest(dict.fromkeys(after, 0.0), after, 1.0)
-    assert len(names) <= COUNT
-    assert all(len(name) <= NAME_LIMIT and one_line(name, NAME_LIMIT) == name for name in names)
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [
+        # Processes of one name are one program.
+        (BROWSER, LATER, ("browser", "backup")),
+        # One that started in between, or has another's number, does not count with its past.
+        ({(1, "old"): 100.0}, {(1, "new"): 50.0, (2, "young"): 3.0}, ()),
+        ({(1, "clock"): 0.0}, {(1, "clock"): 0.19}, ()),
+        ({(1, "clock"): 0.0}, {(1, "clock"): 0.2}, ("clock",)),
+        ({(1, "x\ty" * 20): 0.0}, {(1, "x\ty" * 20): 1.0}, (one_line("x\ty" * 20, NAME_LIMIT),)),
+    ],
+)
+def test_the_busiest_programs_are_named(before: Used, after: Used, names: tuple[str, ...]) -> None:
+    assert busiest(before, after, 1.0) == names
 
 
 @pytest.mark.slow

@@ -1,18 +1,18 @@
 """What Linux's and Windows' sensors say: temperatures, clocks, and what makes programs wait."""
 
 import math
-import os
 from pathlib import Path
 
 import pytest
 
 from app.core.hardware.telemetry import sensors
-from app.core.hardware.telemetry.monitor import Pressure, PressureReader, TelemetryReader, held_share_pct
+from app.core.hardware.telemetry.monitor import Pressure, PressureReader, TelemetryReader
 from app.core.hardware.telemetry.sensors import CpuClock, CpuTemperature, find_sensors, pick_cpu_temperature_c
 from tests.core.hardware.gpu.gpu_trees import opened_files
 from tests.core.hardware.made_up import write
 
 HWMON = "sys/class/hwmon/hwmon"
+ZONE = "sys/class/thermal/thermal_zone0"
 # A laptop's: the card's chip comes first, and reading its temperature would wake it.
 LAPTOP = {
     f"{HWMON}0/name": "amdgpu",
@@ -25,34 +25,31 @@ LAPTOP = {
 }
 
 
-def test_a_laptop(tmp_path: Path) -> None:
-    reader = TelemetryReader(root=write(tmp_path, LAPTOP))
-    assert reader.read().cpu_temperature_c == 68.0
-    write(tmp_path, {f"{HWMON}1/temp1_input": "75500"})
-    assert reader.read().cpu_temperature_c == 75.5
-    assert find_sensors(tmp_path).temperature
-
-
-def test_no_other_chip_is_read(tmp_path: Path) -> None:
-    write(tmp_path, LAPTOP)
+@pytest.mark.parametrize(
+    ("files", "expected_c"),
+    [
+        ({}, None),
+        (LAPTOP, 68.0),
+        ({f"{HWMON}0/name": "coretemp", f"{HWMON}0/device/temp2_input": "41000"}, 41.0),
+        ({f"{HWMON}0/name": "nvme", f"{HWMON}0/temp1_input": "41000"}, None),
+        ({f"{ZONE}/type": "cpu-thermal", f"{ZONE}/temp": "48300"}, 48.3),
+        ({f"{ZONE}/type": "x86_pkg_temp", f"{ZONE}/temp": "41000", f"{HWMON}0/temp1_input": "1"}, 41.0),
+        ({f"{ZONE}/type": "acpitz", f"{ZONE}/temp": "41000"}, None),
+        *(
+            ({f"{HWMON}0/name": "k10temp", f"{HWMON}0/temp1_input": text}, None)
+            for text in ("", "garbage", "0", "-4000", "999999999")
+        ),
+    ],
+)
+def test_the_cpu_temperature(tmp_path: Path, files: dict[str, str], expected_c: float | None) -> None:
+    write(tmp_path, files)
     with opened_files() as opened:
-        CpuTemperature(tmp_path).read_c()
-        assert find_sensors(tmp_path).temperature
-    inputs = [path.replace(os.sep, "/") for path in opened if path.endswith("_input")]
-    assert inputs
-    assert all("hwmon1/" in path for path in inputs)
-
-
-def test_a_board_that_has_thermal_zones_only(tmp_path: Path) -> None:
-    zone = "sys/class/thermal/thermal_zone0"
-    reader = CpuTemperature(write(tmp_path, {f"{zone}/type": "cpu-thermal", f"{zone}/temp": "48300"}))
-    assert reader.read_c() == 48.3
-
-
-@pytest.mark.parametrize("text", ["", "garbage", "0", "-4000", "999999999"])
-def test_implausible_temperatures_are_dropped(tmp_path: Path, text: str) -> None:
-    tree = {f"{HWMON}0/name": "k10temp", f"{HWMON}0/temp1_input": text}
-    assert CpuTemperature(write(tmp_path, tree)).read_c() is None
+        assert CpuTemperature(tmp_path).read_c() == expected_c
+        assert find_sensors(tmp_path).temperature is (expected_c is not None)
+    if files == LAPTOP:
+        assert not [path for path in opened if path.endswith("_input") and "hwmon1" not in path]
+        reader = TelemetryReader(root=write(tmp_path, {f"{HWMON}1/temp1_input": "75500"}))
+        assert reader.read().cpu_temperature_c == 75.5
 
 
 @pytest.mark.parametrize(
@@ -120,7 +117,7 @@ def test_shares_count_from_the_previous_read(tmp_path: Path) -> None:
     assert reader.read(2.0) == Pressure(25.0, 5.0, None)
     write(tmp_path, {cpu: SOME.format(some=9_500_000), memory: "some avg10=0.00\n"})
     assert reader.read(1.0) == Pressure(100.0, None, None)
-    assert reader.read(0.0) == Pressure(None, None, None)
+    assert reader.read(0.0) == PressureReader(tmp_path / "none").read(1.0) == Pressure(None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -140,15 +137,7 @@ def test_a_quota_is_found_in_all_groups(tmp_path: Path, group: str, folder: str)
     assert reader.read(1.0).held_pct == 50.0
     write(tmp_path, {stat: STAT.format(periods=120, held=8)})
     assert reader.read(1.0).held_pct == 0.0
+    write(tmp_path, {stat: STAT.format(periods=130, held=7)})
+    assert reader.read(1.0).held_pct is None, "the counter was reset"
     (tmp_path / stat).unlink()
     assert reader.read(1.0).held_pct is None
-
-
-def test_a_system_without_these_files_reports_nothing(tmp_path: Path) -> None:
-    assert PressureReader(tmp_path).read(1.0) == Pressure(None, None, None)
-
-
-def test_counters_that_were_reset_are_unknown() -> None:
-    assert held_share_pct((100, 50), (10, 5)) is None
-    assert held_share_pct((100, 50), (110, 40)) is None
-    assert held_share_pct(None, (110, 40)) is None

@@ -36,9 +36,7 @@ READ: dict[Callable[[Any], object], dict[Any, object]] = {
         "32.0 GT/s PCIe": 5,
         "64.0 GT/s PCIe": 6,
         "Unknown": None,
-        "Unknown speed": None,
         "1.0 GT/s": None,
-        "": None,
     },
     # AMD's architectures.
     linux.gfx_name: {
