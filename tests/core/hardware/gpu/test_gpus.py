@@ -8,7 +8,7 @@ import pytest
 from app.core.hardware.gpu import gpus as gpu
 from app.core.hardware.gpu import nvidia
 from app.core.hardware.gpu import windows as windows_gpus
-from tests.core.hardware.gpu.gpu_trees import device, plant
+from tests.core.hardware.gpu.gpu_trees import plant
 from tests.core.hardware.gpu.nvml import FakeDriver
 from workloads.protocol.telemetry import GpuTelemetry
 
@@ -30,16 +30,6 @@ def test_nvidia_gpus_come_first(driver: FakeDriver, tmp_path: Path) -> None:
     assert [reading.power_w for reading in readings] == [312.5, 312.5, 255.0, None]
     reader.close()
     assert driver.running == 0
-
-
-@posix_only
-def test_no_card_is_listed_twice(driver: FakeDriver, tmp_path: Path) -> None:
-    plant(tmp_path, "laptop_rtx3060")
-    (device(tmp_path, "0000:01:00.0") / "power/runtime_status").write_text("active\n")
-    assert [each.source for each in gpu.list_gpus(tmp_path)] == ["nvml", "nvml", "sysfs"]
-    reader = gpu.GpuReader(tmp_path)
-    assert len(reader.read()) == 3
-    reader.close()
 
 
 @posix_only

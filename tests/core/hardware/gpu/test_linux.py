@@ -5,6 +5,7 @@ import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ pytestmark = [
 
 # With what is listed and read of each.
 RECORDED = tomllib.loads((DATA / "expected.toml").read_text(encoding="utf-8"))
+FDINFO = tomllib.loads((DATA / "fdinfo.toml").read_text(encoding="utf-8"))
 # What the kernel knows of a card by heart.
 STATIC = {
     *("power/runtime_status", "vendor", "device", "class", "revision"),
@@ -179,26 +181,6 @@ def test_numbers_of_files(tmp_path: Path) -> None:
     assert read_number(None) is read_number(tmp_path / "none") is None
 
 
-I915_CLIENT = """drm-driver:\ti915
-drm-client-id:\t3
-drm-pdev:\t0000:00:02.0
-drm-total-system0:\t312 KiB
-drm-engine-render:\t15237893321 ns
-drm-engine-copy:\t1685412 ns
-drm-engine-video:\t100 ns
-drm-engine-capacity-video:\t2
-"""
-XE_CLIENT = """drm-driver:\txe
-drm-client-id:\t7
-drm-pdev:\t0000:03:00.0
-drm-cycles-rcs:\t500
-drm-total-cycles-rcs:\t1000
-drm-cycles-ccs:\t28257900
-drm-total-cycles-ccs:\t7655183225
-drm-engine-capacity-ccs:\t4
-"""
-
-
 def test_power_from_an_energy_counter_that_was_reset(tmp_path: Path) -> None:
     plant(tmp_path, "arc_a770")
     counter = device(tmp_path, "0000:03:00.0") / "hwmon/hwmon4/energy1_input"
@@ -217,15 +199,11 @@ def test_power_from_an_energy_counter_that_was_reset(tmp_path: Path) -> None:
     assert look(101_000_000) == (400.0, 50.0)
 
 
-def test_clients() -> None:
-    amdgpu = "drm-client-id:\t42\ndrm-memory-vram:\t1048576 KiB\ndrm-engine-gfx:\t784986021477 ns\n"
-    assert client_from(amdgpu) == ("42", Client({"gfx": 784_986_021_477}))
-    assert client_from(I915_CLIENT) == (
-        "3",
-        Client({"render": 15_237_893_321, "copy": 1_685_412, "video": 100}, {}, {"video": 2}),
-    )
-    expected = Client({}, {"rcs": (500, 1000), "ccs": (28_257_900, 7_655_183_225)}, {"ccs": 4})
-    assert client_from(XE_CLIENT) == ("7", expected)
+@pytest.mark.parametrize("recorded", FDINFO.values(), ids=FDINFO)
+def test_clients(recorded: dict[str, Any]) -> None:
+    cycles = {name: tuple(counts) for name, counts in recorded.get("cycles", {}).items()}
+    client = Client(recorded.get("busy_ns", {}), cycles, recorded.get("engines", {}))
+    assert client_from(recorded["text"]) == (recorded["client"], client)
     assert client_from("pos:\t0\nflags:\t02\nmnt_id:\t28\n") is None
 
 

@@ -251,8 +251,9 @@ def test_a_sleeping_gpu_is_not_woken(driver: FakeDriver, tmp_path: Path) -> None
     assert driver.starts == 0
     driver.values = {key: values[:1] for key, values in driver.values.items()}
     status.write_text("active\n")
-    assert reader.read()[0] == FULL_READING
+    assert [reading.utilization_pct for reading in reader.read()] == [97.0, None]
     assert gpu.list_gpus(tmp_path)[0] == ADA
+    assert [found.source for found in gpu.list_gpus(tmp_path)] == ["nvml", "sysfs"], "none is listed twice"
     status.write_text("suspended\n")
     starts = driver.starts
     assert gpu.list_gpus(tmp_path)[0] == ADA  # as reported while it was awake

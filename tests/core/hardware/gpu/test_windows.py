@@ -21,32 +21,8 @@ from workloads.protocol.telemetry import GpuTelemetry
 
 ARC, GEFORCE, WARP = 0xADFB, 0x9AC6, 0xC8F1
 CLASS = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
-# Of a computer in which a Radeon was once, with a virtual display and one by USB.
-KEYS: dict[str, dict[str, object]] = {
-    "0000": {
-        "DriverDesc": "Intel(R) Arc(TM) A770 Graphics",
-        "MatchingDeviceId": r"PCI\VEN_8086&DEV_56A0",
-        "DriverVersion": "32.0.101.6129",
-        "HardwareInformation.qwMemorySize": 17_079_205_888,
-    },
-    "0001": {
-        "DriverDesc": "NVIDIA GeForce RTX 3070",
-        "MatchingDeviceId": r"pci\ven_10de&dev_2484",
-        "DriverVersion": "32.0.15.8165",
-        "HardwareInformation.qwMemorySize": (8 * 2**30).to_bytes(8, "little"),
-    },
-    "0002": {
-        "DriverDesc": "AMD Radeon (TM)  RX 580",
-        "MatchingDeviceId": r"PCI\VEN_1002&DEV_67DF&SUBSYS_0B311002&REV_E7",
-    },
-    "0003": {"DriverDesc": "Microsoft Basic Display Adapter", "MatchingDeviceId": r"root\basicdisplay"},
-    "0004": {"DriverDesc": "Microsoft Hyper-V Video", "MatchingDeviceId": r"vmbus\{da0a7802-e377-4aac-8e77}"},
-    "0005": {"DriverDesc": "DisplayLink USB Device", "MatchingDeviceId": r"usb\vid_17e9&pid_6000"},
-    "0006": {"DriverDesc": "VMware SVGA 3D", "MatchingDeviceId": r"pci\ven_15ad&dev_0405"},
-    "0007": {"MatchingDeviceId": r"pci\ven_8086&dev_0001"},
-    "Properties": {},
-    "Configuration": {"DriverDesc": "none", "MatchingDeviceId": r"pci\ven_8086&dev_0002"},
-}
+KEYS: dict[str, dict[str, object]] = tomllib.loads((DATA / "windows_registry.toml").read_text(encoding="utf-8"))
+KEYS["0001"]["HardwareInformation.qwMemorySize"] = (8 * 2**30).to_bytes(8, "little")
 ADAPTERS = (
     Adapter(GEFORCE, 0x10DE, 0x2484, 8 * 2**30, 16 * 2**30, False),
     Adapter(ARC, 0x8086, 0x56A0, 16 * 2**30, 16 * 2**30, True),
@@ -85,57 +61,51 @@ def test_cards_where_dxgi_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
     gpus.close()
 
 
+class FakeCounters:
+    """Counters of the computer above, in which some processes use shared memory."""
+
+    closed = 0
+
+    def read(self) -> dict[str, list[tuple[str, float]]]:
+        held = ((7, GEFORCE, 3e9), (8, GEFORCE, 1e9), (77, GEFORCE, 9e9), (7, ARC, 2e9))
+        shared = [(f"pid_{pid}_luid_0x00000000_0x{luid:08X}_phys_0", size) for pid, luid, size in held]
+        return {
+            windows_gpus.ENGINES: recorded("pdh_engines.txt"),
+            windows_gpus.OWN_MEMORY: recorded("pdh_memory.txt"),
+            windows_gpus.PROCESS_SHARED_MEMORY: [*shared, ("pid_7_luid_0x0", 1e9), ("_Total", 1e9)],
+        }
+
+    def close(self) -> None:
+        self.closed += 1
+
+
 @pytest.mark.usefixtures("windows")
 def test_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    class FakeCounters:
-        opened = closed = 0
-
-        def read(self) -> dict[str, list[tuple[str, float]]]:
-            return {
-                windows_gpus.ENGINES: recorded("pdh_engines.txt"),
-                windows_gpus.OWN_MEMORY: recorded("pdh_memory.txt"),
-            }
-
-        def close(self) -> None:
-            FakeCounters.closed += 1
+    opened: list[FakeCounters] = []
 
     def open_counters(paths: tuple[str, ...]) -> FakeCounters:
-        FakeCounters.opened += 1
-        return FakeCounters()
+        opened.append(FakeCounters())
+        return opened[-1]
 
     monkeypatch.setattr(windows_gpus, "open_counters", open_counters)
     gpus = WindowsGpus()
     assert gpus.telemetry([]) == ()
-    assert FakeCounters.opened == 0, "NVML reads all there is"
+    assert not opened, "NVML reads all there is"
     assert gpus.telemetry([0]) == (GpuTelemetry(0, None, 2_479_771_648),), "shares of microseconds say nothing"
     assert gpus.telemetry([0]) == (GpuTelemetry(0, 97.0, 2_479_771_648),)
     assert gpus.telemetry([1, 0])[0] == GpuTelemetry(0, 12.0, 480_039_912)
-    gpus.close()
-    gpus.close()
-    assert (FakeCounters.opened, FakeCounters.closed) == (1, 1)
-
-
-@pytest.mark.usefixtures("windows")
-def test_shared_memory_of_the_runs_own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the run's processes count, and only on cards with their own memory."""
-
-    def process(pid: int, luid: int) -> str:
-        return f"pid_{pid}_luid_0x00000000_0x{luid:08X}_phys_0"
-
-    class FakeCounters:
-        def read(self) -> dict[str, list[tuple[str, float]]]:
-            values = [(process(7, GEFORCE), 3e9), (process(8, GEFORCE), 1e9), (process(77, GEFORCE), 9e9)]
-            values += [(process(7, ARC), 2e9), ("pid_7_luid_0x0", 1e9), ("_Total", 1e9)]
-            return {windows_gpus.PROCESS_SHARED_MEMORY: values}
-
-    monkeypatch.setattr(windows_gpus, "open_counters", lambda paths: FakeCounters())
-    gpus = WindowsGpus()
-    shared = [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0], frozenset({7, 8}))]
-    assert shared == [4 * 10**9, 2 * 10**9]
-    assert [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0], frozenset({9}))] == [None, None]
-    assert [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0])] == [None, None]
+    # Only the run's processes count, and only on cards with their own memory.
+    for own_pids, shared in (
+        (frozenset({7, 8}), [4e9, 2e9]),
+        (frozenset({9}), [None, None]),
+        (None, [None, None]),
+    ):
+        assert [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0], own_pids)] == shared
     monkeypatch.setattr(windows_gpus, "shares_memory", lambda entry, adapter: True)
     assert gpus.telemetry([1], frozenset({7}))[0].own_shared_bytes is None
+    gpus.close()
+    gpus.close()
+    assert [each.closed for each in opened] == [1]
 
 
 def test_two_engines_of_a_kind_do_not_add_up() -> None:
