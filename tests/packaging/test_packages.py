@@ -256,12 +256,3 @@ def test_the_app_of_macos_has_what_finder_asks_for(tmp_path: Path) -> None:
         assert {width * scale for width, _, scale in icon.info["sizes"]} == {32, 64, 128, 256, 512, 1024}
     assert [path.name for path in macos_package.programs_in(bundle)] == ["libqt.dylib"]
     assert plistlib.loads(macos_package.ENTITLEMENTS.read_bytes())
-
-
-def test_a_folder_of_others_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(SystemExit, match="isn't empty"):
-        build.build("linux", tmp_path, Path(sys.base_prefix), with_tensorflow=False)
-    assert (tmp_path / "thesis.txt").exists()
-    with pytest.raises(SystemExit, match="contains no Python"):
-        build.build("linux", tmp_path / "new", tmp_path, with_tensorflow=False)

@@ -3,7 +3,6 @@
 import hashlib
 import re
 import shutil
-import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -240,44 +239,6 @@ def test_a_running_program_is_neither_updated_nor_uninstalled(
         started.unlink(missing_ok=True)
 
 
-def test_an_update_onto_a_full_disk_keeps_the_old_version(
-    rig: Rig, folder: Path, setups: dict[str, str], place: Path
-) -> None:
-    room_bytes = sum(path.stat().st_size for path in folder.rglob("*")) * 3 // 2
-    place.parent.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={room_bytes}", "none", place.parent], check=True)
-    try:
-        assert install(rig, setups["new"]) == 0
-        before = names_in(place)
-        assert install(rig, setups["new"]) != 0
-        assert names_in(place) == before
-        uninstall(rig)
-    finally:
-        rig.end_all()
-        subprocess.run(["umount", place.parent], check=True)
-
-
-def test_another_programs_files_are_not_replaced(rig: Rig, setups: dict[str, str], place: Path) -> None:
-    other = rig.drive / PROGRAM / "python" / "python.exe"
-    other.parent.mkdir(parents=True)
-    other.write_text("another", encoding="utf-8")
-    assert install(rig, setups["old"]) != 0
-    assert not is_installed(rig)
-    assert names_in(place) == {r"program\python\python.exe"}
-    assert other.read_text(encoding="utf-8") == "another"
-
-
-def test_a_new_folder_replaces_the_old_one(rig: Rig, folder: Path, setups: dict[str, str], place: Path) -> None:
-    other = place.with_name("other")
-    other.mkdir(parents=True)
-    (other / "thesis.txt").touch()
-    assert install(rig, setups["old"], other.relative_to(rig.drive)) == 0
-    assert install(rig, setups["new"]) == 0
-    assert names_in(place) == installed_names(folder)
-    assert names_in(other) == {"thesis.txt"}
-    uninstall(rig)
-
-
 def end_update(rig: Rig, setup: str, is_reached: Callable[[], bool]) -> None:
     update = rig.begin(setup, *silently_into(PLACE))
     wait_until(is_reached)
@@ -306,18 +267,3 @@ def test_an_update_that_is_ended_leaves_a_version_that_works(
     end_update(rig, setups["new"], old.is_dir)
     uninstall(rig)
     assert not place.exists(), names_in(place)
-
-
-def test_an_update_that_is_ended_between_two_renames_is_taken_back_by_the_next(
-    rig: Rig, folder: Path, setups: dict[str, str], place: Path
-) -> None:
-    assert install(rig, setups["new"]) == 0
-    program = rig.drive / PROGRAM
-    program.rename(program.with_suffix(".old"))
-    refused = write(program.with_suffix(".new"), {"python/python.exe"})  # nothing that an installer made
-    assert install(rig, setups["new"]) != 0
-    assert run_installed(rig, "--version") == 0
-    shutil.rmtree(refused)
-    assert install(rig, setups["new"]) == 0
-    assert names_in(place) == installed_names(folder)
-    uninstall(rig)

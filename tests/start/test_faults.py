@@ -212,14 +212,3 @@ def test_faults_end_in_a_sentence_and_exit_code_2(
     assert out == ""
     assert re.search(words, err.splitlines()[-1])
     assert "Traceback" not in err
-
-
-def test_ctrl_c_during_set_up(
-    bare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def press(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(bare, "set_up", press)
-    assert bare.main([]) == 130
-    assert capsys.readouterr().err == "Stopped; the next start goes on from here.\n"

@@ -4,16 +4,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.start.starting import load, on_posix, put_program
-from tests.systems import needs_qt
 
 # The tests and the linters
 
@@ -33,26 +30,6 @@ def test_tests_run_in_the_projects_folder_without_a_screen(
     assert calls == [["-P", str(bare.ROOT / "tests" / "__main__.py"), "test", "-k", "charts"]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-k", "charts"], ["-k", "charts"]),
-        (["--fast", "tests/core"], ["-m", "not (engine or engines or slow or long or packaging)", "tests/core"]),
-        (["--all", "-x"], ["-m", "not packaging", "-x"]),
-    ],
-)
-def test_what_pytest_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], words: list[str]
-) -> None:
-    module = load(ROOT / "tests" / "__main__.py")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.setattr(module, "become", lambda command: command)
-    assert module.main("test", *arguments) == [*module.PYTEST, *words]
-    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
-    assert Path.cwd() == ROOT
-
-
 @pytest.mark.parametrize(("failing", "code"), [("", 0), ("ruff", 1), ("mypy", 1), ("pytest", 1)])
 def test_check_runs_everything_tests_last(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failing: str, code: int
@@ -65,8 +42,7 @@ def test_check_runs_everything_tests_last(
         return int(bool(failing) and failing in ran[-1])
 
     monkeypatch.setattr(module, "call", run)
-    monkeypatch.setattr(module, "CACHE", ROOT / "nowhere")
-    assert module.check() == code
+    assert module.check(again=False) == code
     words = ["ruff check", "ruff format --check", "mypy", "importlinter", "pytest"]
     assert all(word in command for word, command in zip(words, ran, strict=True))
     assert ran[-1].endswith("-m not packaging")
@@ -125,18 +101,6 @@ def test_missing_qt_library_names_the_command(
 
 
 @on_posix
-def test_glib_has_another_name_on_newer_systems(
-    qt_libraries: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put_program(tmp_path / "bin", "apt-get", "exit 0")
-    put_program(tmp_path / "bin", "apt-cache", 'test "$2" = libglib2.0-0t64')
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert "libglib2.0-0t64" in qt_libraries.install_command(for_window=False)
-    put_program(tmp_path / "bin", "apt-cache", "exit 100")
-    assert "libglib2.0-0" in qt_libraries.install_command(for_window=False)
-
-
-@on_posix
 @pytest.mark.parametrize(("user_id", "installs"), [(0, True), (1000, False)])
 def test_only_root_installs_qt_libraries(
     qt_libraries: ModuleType,
@@ -162,28 +126,6 @@ def test_only_root_installs_qt_libraries(
     assert ("sudo apt-get install" in capsys.readouterr().err) == (not installs)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Qt's wheels bring all they need elsewhere")
-def test_qt_is_looked_at_once(bare: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    codes = [1, 1, 0]
-    commands: list[list[str]] = []
-    stamps: list[dict[str, Any]] = []
-
-    def run(command: list[str], env: dict[str, str]) -> int:
-        commands.append(command[3:])
-        return codes.pop(0)
-
-    monkeypatch.setattr(bare.subprocess, "call", run)
-    monkeypatch.setattr(bare, "write_stamp", stamps.append)
-    assert not bare.check_qt({"qt": []}, for_tests=False)
-    assert not bare.check_qt({"qt": []}, for_tests=True)
-    assert bare.check_qt({"qt": ["xcb"]}, for_tests=True)
-    assert commands == [["xcb"], ["offscreen", "--install"], ["offscreen", "--install"]]
-    assert stamps == [{"qt": ["xcb", "offscreen"]}]
-    assert bare.check_qt(stamps[0], for_tests=True)
-    assert bare.check_qt(stamps[0], for_tests=False)
-    assert len(commands) == 3
-
-
 def test_without_qts_libraries_the_window_is_not_tried(
     bare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,13 +135,6 @@ def test_without_qts_libraries_the_window_is_not_tried(
     monkeypatch.setenv("DISPLAY", ":0")
     assert bare.start([]) == 2
     assert "runs in the terminal" in capsys.readouterr().err
-
-
-@needs_qt
-def test_qt_of_this_environment_loads(qt_libraries: ModuleType) -> None:
-    if sys.platform.startswith("linux"):
-        assert qt_libraries.find_problem("offscreen") == ""
-        assert "no_such.so: " in qt_libraries.find_problem("no_such")
 
 
 # The locks
@@ -247,3 +182,9 @@ def test_locks_agree_with_one_another() -> None:
         shared = {pin.partition(" ")[0] for pin in pins if pin.partition("==")[0] in names}
         assert shared <= versions
         assert {"keras", "msgspec", "numpy", "psutil"} <= {pin.partition("==")[0] for pin in shared}
+
+
+def test_a_path_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    module = load(ROOT / "tests" / "__main__.py")
+    assert module.main("test", "tests/core/test_nothing.py::test_it") == 4
+    assert "tests/core/test_nothing.py" in capsys.readouterr().out

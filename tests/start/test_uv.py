@@ -179,10 +179,6 @@ def test_faults_of_uv_and_pip_become_sentences(bare: ModuleType, output: str, wo
 # Python
 
 
-def test_this_python_is_used_if_it_suits(bare: ModuleType) -> None:
-    assert bare.find_python("/nowhere/uv", {}, 0, may_download=False) == getattr(sys, "_base_executable", "")
-
-
 @pytest.mark.parametrize(
     ("implementation", "version", "has_gil", "is_suitable"),
     [

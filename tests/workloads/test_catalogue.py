@@ -12,7 +12,6 @@ from workloads import CATALOGUE, STANDARD
 from workloads.datasets import DATASETS
 from workloads.engines.registry import DEFAULT_ENGINE
 from workloads.networks.flowers import learning_rate
-from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import Job, Preset, read_job, write_job
 from workloads.training.training import Training
 from workloads.workload import HeadlineKey, Workload
@@ -122,19 +121,6 @@ def test_the_catalogue_begins_with_the_standard_and_ends_with_the_demo() -> None
 def test_an_epoch_has_the_steps_of_the_study(name: str, batch_size: int | None, steps: int) -> None:
     workload = CATALOGUE[name]
     assert workload.steps_per_epoch(workload.default_spec(batch_size=batch_size)) == steps
-
-
-@pytest.mark.parametrize("name", ["lstm_ptb_32", "lstm_ptb_64"])
-def test_the_examples_of_a_stream_are_those_of_its_steps(name: str) -> None:
-    workload = CATALOGUE[name]
-    assert workload.samples_per_epoch == workload.batch_size * workload.steps_per_epoch(workload.default_spec())
-
-
-def test_streams_shorter_than_a_step_are_refused() -> None:
-    workload = CATALOGUE["lstm_ptb_32"]
-    workload.check(workload.default_spec(batch_size=28_169))
-    with pytest.raises(WorkloadError, match=r"streams_too_short.*32"):
-        workload.check(workload.default_spec(batch_size=28_170))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The worker as a process: what goes in on stdin, and what comes out on stdout and nowhere else."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -134,30 +133,3 @@ def test_the_catalogue_and_the_worker_load_no_engine() -> None:
     code = "import sys, workloads.__main__; print(*sorted({'keras', 'tensorflow', 'numpy'} & set(sys.modules)))"
     done = python("-c", code)
     assert (done.returncode, done.stdout.strip()) == (0, "")
-
-
-# Takes its time, as TensorFlow is loaded: what it imports may ask.
-@pytest.mark.skipif(os.name == "nt", reason="NumPy itself waits there, in every test that trains")
-@pytest.mark.parametrize("arguments", [("workloads",), ("workloads.trial", "tensorflow", "list")])
-def test_an_import_that_asks_about_standard_input_does_not_wait_for_the_parent(arguments: tuple[str, ...]) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.workloads.pending_reads", *arguments],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        send(process, job())
-        try:
-            assert process.wait(60) == 0  # a parent that neither says more nor goes
-        finally:
-            process.kill()
-        assert [event for event in read(process) if event["type"] == "end"]
-
-
-def test_what_the_work_starts_cannot_take_the_parents_requests() -> None:
-    """A child of the worker inherits descriptor 0: with the pipe, it could read "cancel", or keep it open."""
-    program = (
-        "import os, sys; from workloads.protocol import streams; kept = streams.take_stdin();"
-        "print(os.read(0, 10), os.get_inheritable(kept), os.get_inheritable(0), os.read(kept, 10))"
-    )
-    assert python("-c", program, input="cancel\n").stdout.split() == ["b''", "False", "True", "b'cancel\\n'"]

@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.messages import message
 from app.core.messages import text as sentence_of
@@ -19,9 +17,8 @@ from workloads import CATALOGUE, STANDARD
 from workloads.demo import Demo
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import quoted
-from workloads.protocol.parameters import Choice, Folders, Fraction, OnOff, Parameter, Whole, folders_of
-from workloads.protocol.spec import Job, ParameterValue, RunSpec, read_job, write_job
-from workloads.settings import all_settings
+from workloads.protocol.parameters import Choice, Folders, Fraction, OnOff, Parameter, Whole
+from workloads.protocol.spec import ParameterValue, RunSpec, read_job
 
 COUNT = Parameter("layers", Whole(1, 8), 2, message("help.layers"))
 RATE = Parameter("rate", Fraction(0, unit="1/step"), 0.1, message("help.learning rate"))
@@ -108,36 +105,6 @@ def test_invalid_values_are_refused_in_a_sentence(parameter: Parameter, typed: s
     assert caught.value.code == "bad_parameters"
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        (COUNT, True),
-        (COUNT, 2.0),
-        (COUNT, "2"),
-        (RATE, "0.5"),
-        (RATE, True),
-        (SWITCH, 1),
-        (SWITCH, "on"),
-        (KIND, 1),
-        (PLACES, 1),
-    ],
-)
-def test_a_value_of_another_type_is_refused(parameter: Parameter, value: ParameterValue) -> None:
-    with pytest.raises(WorkloadError):
-        parameter.check(value)
-
-
-@given(st.sampled_from([COUNT, RATE, FREE, SWITCH, KIND, PLACES]), st.text(max_size=20))
-def test_any_text_is_a_value_or_refused(parameter: Parameter, text: str) -> None:
-    try:
-        value = parameter.parse(text)
-    except WorkloadError:
-        return
-    assert parameter.check(value) == value
-    spec = RunSpec(workload="demo", parameters={parameter.name: value})
-    assert read_job(write_job(Job(spec=spec, datasets_folder=b"x"))).spec == spec
-
-
 def test_what_is_not_asked_for_keeps_its_default() -> None:
     spec = DEMO.default_spec(epochs=None, batch_size=50, parameters={"step_s": 0.5})
     assert (spec.epochs, spec.batch_size) == (3, 50)
@@ -206,14 +173,6 @@ def test_a_job_with_impossible_values_is_not_read(change: dict[str, object]) -> 
         read_job(msgspec.json.encode(plain))
 
 
-def test_a_list_of_writable_folders_is_accepted(tmp_path: Path) -> None:
-    (tmp_path / "b c").mkdir()
-    text = os.pathsep.join((str(tmp_path), f"{tmp_path / 'b c'}{os.sep}"))
-    assert PLACES.parse(text) == text
-    assert folders_of(text) == [tmp_path, tmp_path / "b c"]
-    assert folders_of("") == []
-
-
 @needs_links
 def test_folders_that_cannot_be_used_are_refused_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -240,24 +199,6 @@ def test_folders_that_cannot_be_used_are_refused_with_the_reason(
     )
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert said("folder.not_writable", folder=quoted(str(tmp_path))).is_all_of(refusal(tmp_path))
-
-
-def test_a_missing_required_value_is_requested_in_a_sentence(tmp_path: Path) -> None:
-    storage = CATALOGUE["storage"]
-    wanted = said("workload.needs_folder", workload="storage", parameter="folders")
-    nothing: tuple[dict[str, ParameterValue], ...] = ({}, {"folders": ""}, {"folders": os.pathsep})
-    for parameters in nothing:
-        assert wanted.is_all_of(refused(RunSpec(workload="storage", batch_size=32, parameters=parameters)))
-    spec = storage.default_spec(parameters={"folders": str(tmp_path)})
-    storage.check(spec)
-    assert storage.variant(spec) == ""
-    too_large = storage.default_spec(batch_size=101, parameters={"folders": str(tmp_path), "images": 100})
-    assert said("storage.too_few_images", images="100", batch_size="101").begins(refused(too_large))
-
-
-def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(WorkloadError, match=r"engine\.unknown"):
-        CNN.check(CNN.default_spec(engine="theano"))
 
 
 @pytest.mark.parametrize(
@@ -290,14 +231,3 @@ def test_attention_is_as_published_where_the_engine_can(
     else:
         CATALOGUE[workload].check(spec)
         assert CATALOGUE[workload].attention_of(spec) == attention
-
-
-@pytest.mark.parametrize("engine", ["tensorflow", "torch", "jax"])
-def test_an_untouched_form_is_the_default_spec(engine: str) -> None:
-    settings = {setting.name: setting for setting in all_settings()}
-    for workload in CATALOGUE.values():
-        default = workload.default_spec(engine=engine)
-        for parameter in workload.setting_parameters():
-            setting = settings[parameter.name]
-            if setting.name not in ("jit", "steps"):  # the form knows the engine, and the length of the run
-                assert setting.from_editor(parameter.default) == setting.of(default), (workload.id, setting.name)

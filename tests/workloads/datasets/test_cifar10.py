@@ -8,11 +8,8 @@ import pytest
 from numpy.typing import NDArray  # noqa: TID253 - as above
 
 from tests.archives import FILE, pack, store
-from workloads import CATALOGUE
 from workloads.datasets import DATASETS, cifar10
-from workloads.datasets.source import Arrays, aligned_floats, is_aligned
-from workloads.protocol.spec import Job
-from workloads.training import training
+from workloads.datasets.source import Arrays, is_aligned
 
 TWIN_SHA256 = "be0f7d31128d698843809ef200720c155916fd41da79e6f85c2dd7f0425b4507"
 
@@ -85,15 +82,6 @@ def test_real_files_are_read_file_by_file_plane_by_plane_and_row_by_row(tmp_path
         assert (found.source, found.checksum) == ("real", whole)
 
 
-@pytest.mark.parametrize("shape", [(1,), (3, 5), (10, 32, 32, 3)])
-def test_float_arrays_can_be_shared_with_an_engine(shape: tuple[int, ...]) -> None:
-    for _ in range(20):
-        found = aligned_floats(*shape)
-        assert (found.shape, found.dtype.name) == (shape, "float32")
-        assert is_aligned(found)
-    assert not is_aligned(aligned_floats(4, 4).T)
-
-
 def test_the_official_source_is_stated_in_full() -> None:
     source = DATASETS["cifar10"].SOURCE
     (file,) = source.files
@@ -113,9 +101,3 @@ def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> No
             assert (file.url is not None) == source.fetchable
             assert file.url is None or file.url.endswith(f"/{file.name}")
             assert file.size_bytes is not None or not source.fetchable
-
-
-def test_an_inaccessible_folder_holds_no_data() -> None:
-    workload = CATALOGUE["cifar10_keras_cnn"]
-    job = Job(spec=workload.default_spec(), datasets_folder=b"/" + b"x" * 300)
-    assert training.real_file(workload, job) is None

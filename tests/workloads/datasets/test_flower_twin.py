@@ -29,11 +29,6 @@ def test_there_are_as_many_examples_as_the_study_had_photos(twin: FlowerPictures
         assert np.bincount(twin.labels[part]).min() > len(twin.labels[part]) / 5 * 0.8
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 100])
-def test_they_can_have_any_size(size: int) -> None:
-    assert flower_twin.load(size).pictures.shape == (80, size, size, 3)
-
-
 def test_they_differ_and_their_colours_tell_the_class(twin: FlowerPictures) -> None:
     assert len({picture.tobytes() for picture in twin.pictures}) == 80
     colours = twin.pictures.astype(float).mean(axis=(1, 2)).reshape(5, 16, 3)

@@ -86,13 +86,6 @@ def test_words_of_the_twin_are_as_frequent_as_in_a_language(twin: Reviews) -> No
     assert (counts[imdb.FIRST_WORD :] > 0).mean() > 0.95
 
 
-def test_fewer_words_leave_more_unknown(twin: Reviews) -> None:
-    few = imdb.load(None, words=1_000)
-    assert (few.vocabulary, int(few.train_ids.max())) == (1_000, 999)
-    assert few.checksum == twin.checksum
-    assert np.array_equal(few.train_ids, np.where(twin.train_ids < 1_000, twin.train_ids, imdb.UNKNOWN))
-
-
 def test_the_twins_labels_can_be_learnt_from_words_but_not_without_error(twin: Reviews) -> None:
     owners = np.repeat(twin.train_labels, np.diff(twin.train_offsets))
     counts = [np.bincount(twin.train_ids[owners == label], minlength=20_000) + 1 for label in (0, 1)]
@@ -156,18 +149,6 @@ def test_reviews_are_filled_up_and_cut_in_front(texts: list[list[int]], length: 
 )
 def test_words_are_letters_digits_and_inner_apostrophes(text: str, words: list[str]) -> None:
     assert imdb.words_of(text) == words
-
-
-@given(st.text())
-def test_any_text_is_split_into_words_that_stay_themselves(text: str) -> None:
-    words = imdb.words_of(text)
-    for word in words:
-        assert word.replace("'", "a").isalnum()
-        assert not word.startswith("'")
-        assert not word.endswith("'")
-        assert word in text.lower()
-    assert imdb.words_of(" ".join(words)) == words
-    assert sum(map(str.isalnum, text.lower())) == sum(len(word.replace("'", "")) for word in words)
 
 
 OTHERS = (

@@ -49,12 +49,6 @@ def test_another_file_is_called_damaged(tmp_path: Path, content: bytes) -> None:
         cifar10.load(file)
 
 
-def test_a_folder_or_nothing_at_all_is_called_damaged(tmp_path: Path) -> None:
-    for file in (tmp_path, tmp_path / "missing.npz"):
-        with pytest.raises(DamagedDataError):
-            cifar10.load(file)
-
-
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 255), st.booleans())
 def test_a_file_that_was_cut_or_changed_anywhere_is_called_damaged(
     whole: Path, place: float, change: int, cut: bool

@@ -50,22 +50,6 @@ def test_a_jpeg_is_decoded_in_three_colours() -> None:
     assert (grey.shape, np.ptp(grey, axis=-1).max()) == ((40, 60, 3), 0)
 
 
-DAMAGED = {
-    "nothing": b"",
-    "another format": b"GIF89a" + bytes(100),
-    "no picture": jpeg(smooth(9, 9))[:100],
-    "cut": jpeg(smooth(90, 90))[:-400],
-    "a bomb": jpeg(smooth(8, 8)).replace(b"\x00\x08\x00\x08\x03", b"\xff\xff\xff\xff\x03"),
-}
-
-
-@pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_picture_is_refused(data: bytes) -> None:
-    for use in (image_ops.decoded, lambda data: image_ops.floats(data, 8)):
-        with pytest.raises(OSError, match="a picture is damaged"):
-            use(data)
-
-
 @pytest.mark.parametrize(("height", "width", "side"), [(75, 100, 40), (30, 20, 45), (16, 16, 16), (256, 256, 224)])
 def test_pictures_are_pressed_into_a_square_without_smoothing(height: int, width: int, side: int) -> None:
     picture = np.random.default_rng(0).integers(0, 256, (height, width, 3), np.uint8)

@@ -4,7 +4,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
@@ -13,10 +12,8 @@ import pytest
 
 from tests.waiting import wait_until
 from workloads.engines import image_ops
-from workloads.engines import image_pipeline as module
-from workloads.engines.image_pipeline import Examples, Reader, in_order, made, shuffled, usable_cpus, varied
+from workloads.engines.image_pipeline import Examples, Reader, in_order, made, shuffled, varied
 from workloads.engines.keras_feed import KerasFeed
-from workloads.engines.prefetcher import Prefetcher
 
 PATIENCE_S = 30.0
 SIDE = 8
@@ -32,10 +29,6 @@ def no_thread_is_left() -> Iterator[None]:
 
 def grey(number: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
     return np.full((SIDE, SIDE, 3), 5 * number, np.uint8)
-
-
-def readers() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name == "reading ahead"]
 
 
 @pytest.fixture
@@ -77,54 +70,6 @@ def test_what_was_read_once_stays_in_memory(paths: list[Path]) -> None:
     for size in (8, 16):
         seen = [label for _, labels in reader.batches(cached, size) for label in labels.tolist()]
         assert seen == list(range(COUNT))
-
-
-def test_a_missing_file_is_named_by_its_own_error(paths: list[Path]) -> None:
-    paths[20].unlink()
-    with Reader() as reader:
-        batches = iter(reader.batches(reader.files(paths, [0] * COUNT, 4), 10))
-        assert [len(labels) for _, labels in islice(batches, 2)] == [10, 10]
-        with pytest.raises(FileNotFoundError, match=paths[20].name):
-            next(batches)
-
-
-def test_nobody_reads_in_a_folder_after_the_work_in_it(paths: list[Path]) -> None:
-    reader = Reader()
-    batches = iter(reader.batches(reader.files(paths, [0] * COUNT, 4), 2))
-
-    def work() -> None:
-        with reader:
-            next(batches)
-            assert readers()
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert not readers()
-    assert next(batches, None) is None
-
-
-def test_a_batch_in_the_making_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Prefetcher", partial(Prefetcher, patience_s=0.01))
-    reached, goes_on = threading.Event(), threading.Event()
-    read: list[int] = []
-
-    class Source:
-        def examples(self) -> Iterator[module.Example]:
-            for number in count():
-                read.append(number)
-                if number == 14:
-                    reached.set()
-                    assert goes_on.wait(PATIENCE_S)
-                yield np.zeros(1), number
-
-    batches = iter(Reader().batches(Source(), 10))
-    assert next(batches)[1].tolist() == list(range(10))
-    assert reached.wait(PATIENCE_S)
-    batches.close()
-    goes_on.set()
-    wait_until(lambda: not readers())
-    assert read == list(range(15))
 
 
 def test_training_takes_every_photo_once_in_each_pass(examples: Examples) -> None:
@@ -248,7 +193,3 @@ def test_a_pool_works_ahead_only_so_far_and_drops_what_is_left(monkeypatch: pyte
     results.close()  # type: ignore[attr-defined] # a generator
     assert set(done) <= {0, 1, 2}
     assert asked == [0, 1, 2, 3, 4]
-
-
-def test_there_is_a_thread_for_each_cpu() -> None:
-    assert 1 <= usable_cpus() <= 10_000

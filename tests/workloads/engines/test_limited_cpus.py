@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.child import python
 from workloads.engines.cpu_allowance import (
@@ -36,11 +34,6 @@ HYBRID = {
 )
 def test_fast_cores_come_first_and_second_cpus_of_a_core_last(count: int, chosen: set[int]) -> None:
     assert choose_cpus(range(6), HYBRID, count) == chosen
-
-
-def test_only_allowed_cpus_are_chosen_and_unknown_ones_are_cores_of_their_own() -> None:
-    assert choose_cpus({1, 3, 4}, HYBRID, 2) == {1, 3}
-    assert choose_cpus({6, 7}, {}, 1) == {6}
 
 
 def test_cores_are_read_from_linux(tmp_path: Path) -> None:
@@ -81,14 +74,6 @@ def test_cores_are_read_from_windows() -> None:
     assert windows_cores(windows_core(0, 0b1, group=1)) == {}
 
 
-def test_numbers_of_cpus_count_within_a_group_of_windows() -> None:
-    topology = windows_core(0, 0b11) + windows_core(0, 0b1, group=1) + windows_core(0, 0b110, group=1)
-    assert choose_cpus(range(3), windows_cores(topology, 1), 2) == {0, 1}
-    assert choose_cpus({1, 2}, windows_cores(topology, 1), 1) == {1}
-    assert sorted(windows_cores(topology, 1)) == [0, 1, 2]
-    assert len({core for _, core in windows_cores(topology, 1).values()}) == 2
-
-
 ALL_64 = 2**64 - 1
 
 
@@ -108,11 +93,6 @@ def test_a_process_counts_the_cpus_of_its_mask_and_of_all_groups_if_it_has_them(
     process_mask: int, group_mask: int, cpus: int | None, is_spread: bool, visible: int | None
 ) -> None:
     assert cpus_in_masks(process_mask, group_mask, cpus, is_spread) == visible
-
-
-@given(st.binary(max_size=200))
-def test_any_answer_of_windows_is_accepted(topology: bytes) -> None:
-    assert all(0 <= cpu < 64 for cpu in windows_cores(topology))
 
 
 @pytest.mark.slow

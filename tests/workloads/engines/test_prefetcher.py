@@ -64,14 +64,6 @@ def test_no_more_is_made_ahead_than_asked_for() -> None:
     numbers.close()
 
 
-def test_nothing_is_made_before_the_first_batch_is_asked_for() -> None:
-    source = Source()
-    numbers = iter(Prefetcher(source, 2))
-    assert threads() == []
-    del numbers
-    assert source.made == []
-
-
 @pytest.mark.parametrize("how", ["close", "drop", "break"])
 def test_the_thread_ends_with_its_iterator(how: str) -> None:
     source = Source()
@@ -105,15 +97,6 @@ def test_an_error_is_raised_after_the_batches_before_it() -> None:
     assert threads() == []
 
 
-def test_an_error_before_the_first_batch_is_raised_too() -> None:
-    def make() -> Iterator[int]:
-        raise MemoryError
-
-    with pytest.raises(MemoryError):
-        list(Prefetcher(make, 2))
-    assert threads() == []
-
-
 def test_an_error_in_the_loop_ends_the_thread() -> None:
     def use() -> None:
         for _ in Prefetcher(Source(), 2):
@@ -122,33 +105,6 @@ def test_an_error_in_the_loop_ends_the_thread() -> None:
     with pytest.raises(KeyboardInterrupt):
         use()
     assert threads() == []
-
-
-def test_closing_does_not_wait_forever_for_a_source_that_hangs() -> None:
-    hangs, goes_on = threading.Event(), threading.Event()
-
-    def make() -> Iterator[int]:
-        yield 1
-        hangs.set()
-        assert goes_on.wait(PATIENCE_S)
-        yield 2
-
-    numbers = iter(Prefetcher(make, 2, patience_s=0.01))
-    next(numbers)
-    assert hangs.wait(PATIENCE_S)
-    (thread,) = (thread for thread in threading.enumerate() if thread.name == "reading ahead")
-    numbers.close()
-    goes_on.set()
-    thread.join(PATIENCE_S)
-    assert not thread.is_alive()
-
-
-def test_iterators_of_one_source_are_independent() -> None:
-    batches = Prefetcher(Source(5), 2)
-    first, second = iter(batches), iter(batches)
-    assert [next(first), next(first), next(second), next(first)] == [0, 1, 0, 2]
-    assert list(second) == [1, 2, 3, 4]
-    assert list(first) == [3, 4]
 
 
 def test_a_used_batch_is_not_kept() -> None:

@@ -24,7 +24,7 @@ from tests.core.runs.running import start_run
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, engine_named, engine_title
+from workloads.engines.registry import ENGINES, engine_named
 from workloads.engines.torch import compile_refusal
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
@@ -123,14 +123,6 @@ def test_what_an_engine_cannot_do_is_refused_before_the_run(
         Runner(paths, None).check(workload.default_spec(engine=NAME))  # type: ignore[arg-type]
 
 
-def test_an_engine_of_a_later_version_has_its_name_and_no_gpu(machine: Machine) -> None:
-    assert engine_title("of_tomorrow") == "of_tomorrow"
-    with pytest.raises(WorkloadError) as caught:
-        engine_named("of_tomorrow")
-    assert (caught.value.code, caught.value.message.code) == ("engine_missing", "engine.broken")
-    assert usable_gpus(replace(machine, gpus=(Gpu("A GPU", "nvidia"),)), "of_tomorrow") == ()
-
-
 GPUS = {
     vendor: Gpu(name, vendor)
     for vendor, name in {
@@ -212,11 +204,6 @@ def test_on_windows_a_run_on_a_card_is_refused_only_where_its_device_is_known(
         engine_named("torch").start(asked("mnist_mlp", "torch", jit=True))
 
 
-def test_jax_has_no_onednn_setting() -> None:
-    with pytest.raises(UsageError, match=said("engine.without_setting", setting="onednn", engine="JAX").pattern):
-        check_spec(asked("mnist_mlp", "jax", onednn=True))
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_fused_lstm_needs_a_gpu_that_the_engine_can_use(engine: str, paths: Paths, machine: Machine) -> None:
     if engine != "tensorflow":
@@ -252,14 +239,6 @@ def test_pytorch_has_float16_only_on_a_gpu(workload: str, paths: Paths, machine:
         runner.check(asked(workload, engine, precision=precision, device="cpu"))
     with pytest.raises(UsageError, match=said("engine.float16_needs_gpu", engine="PyTorch").pattern):
         runner.check(asked(workload, "torch", precision="mixed_float16", device="cpu"))
-
-
-def test_only_jax_compiles_a_fused_lstm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda program: program)  # as where there is a compiler
-    for engine in ("tensorflow", "torch"):
-        with pytest.raises(UsageError, match=said("engine.not_fused_and_compiled").pattern):
-            check_spec(asked("lstm_ptb_32", engine, parameters={"lstm": "fused"}, jit=True))
-    check_spec(asked("lstm_ptb_32", "jax", parameters={"lstm": "fused"}))
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,9 @@
 That they do the work of one is in test_several_computers.py.
 """
 
-import os
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -26,7 +23,7 @@ from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
 from workloads import CATALOGUE
 from workloads.engines.engine import Engine
-from workloads.engines.peers import RANK, peers
+from workloads.engines.peers import RANK
 from workloads.engines.registry import ENGINES
 from workloads.engines.setup import device_speeds
 from workloads.protocol import events
@@ -125,11 +122,6 @@ def test_a_run_goes_on_without_speeds_that_cannot_be_measured() -> None:
     assert engine.exchanged
 
 
-@pytest.mark.parametrize("settings", [{}, {"devices": 4, "machines": 2}])
-def test_no_speeds_are_measured_unless_one_computer_has_several_devices(settings: dict[str, Any]) -> None:
-    assert device_speeds(Engine(), RunSpec(workload=WORKLOAD, settings=settings)) is None
-
-
 def test_the_leader_ends_a_quick_run_for_all(installed_engines: Paths, machine: Machine) -> None:
     spec = CATALOGUE["mnist_mlp"].default_spec(
         "quick", engine="torch", device="cpu", data="synthetic", duration_s=4.0, devices=2
@@ -158,31 +150,6 @@ def test_a_lost_process_ends_the_run_with_its_reason(
     assert error.said is not None
     assert (error.said.code, error.said.arguments["device"]) == ("worker.peer_ended", 2)
     wait_until(lambda: not any(process.is_running() for process in workers))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pipes that a worker's end closes
-def test_a_process_that_ends_before_it_has_read_its_job_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "orig_argv", [sys.executable, "-c", "raise SystemExit(3)"])
-    monkeypatch.setattr(os, "environ", os.environ.copy())  # a worker has its own
-    lost: list[WorkloadError] = []
-    with peers(b" " * 1_000_000, 2, lost.append):  # more than a pipe holds
-        wait_until(lambda: lost)
-    assert (lost[0].code, lost[0].message.code) == ("crashed", "worker.peer_ended")
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pipes that a worker's end closes
-def test_other_processes_may_finish_their_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    made = tmp_path / "made"
-    code = f"import sys, pathlib; sys.stdin.readline(); pathlib.Path({str(made)!r}).touch()"
-    monkeypatch.setattr(sys, "orig_argv", [sys.executable, "-c", code])
-    monkeypatch.setattr(os, "environ", os.environ.copy())  # a worker has its own
-    lost: list[WorkloadError] = []
-    with peers(b"{}", 2, lost.append):
-        pass
-    assert made.exists()
-    assert not lost
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows suspends no process like this")
@@ -302,13 +269,3 @@ def test_cards_may_be_apart() -> None:
     assert caught.value.message.arguments == {"engine": "PyTorch", "device": "gpu:2", "seen": ["gpu:0", "gpu:1"]}
     two_computers = joint_spec(spec, 2)
     assert Cards().gpu_indices(two_computers, 3) == (0, 2)
-
-
-@pytest.mark.parametrize("gpus", [*NO_LISTS, "1,3", "0,2,4"])
-def test_a_stored_list_of_cards_that_is_nonsense_is_ignored(gpus: Any) -> None:
-    spec = RunSpec(workload="demo", device="gpu:0", settings={"devices": 2, "gpus": gpus})
-    assert Cards().gpu_indices(spec, 3) == range(2)
-
-
-def test_a_stored_spec_with_nonsense_counts_as_one_device() -> None:
-    assert RunSpec(workload="demo", settings={"devices": "many"}).device_count == 1

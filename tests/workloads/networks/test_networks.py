@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.child import told_by
-from tests.workloads.networks.network_probe import DIGITS_EPOCHS, PROFILED
+from tests.workloads.networks.network_probe import PROFILED
 from tests.workloads.sizes import is_large, networks
 
 # Compiling some thirty networks takes its time on a busy machine.
@@ -239,12 +239,6 @@ def test_the_network_is_the_published_one(seen: Seen, name: str) -> None:
         assert found["flops"] / 1e6 == pytest.approx(published.operations_m, rel=0.005)
 
 
-def test_each_word_and_pair_of_words_has_50_parameters(seen: Seen) -> None:
-    vocabulary, rest = divmod(seen["imdb_fasttext"]["parameters"] - 51, 50)
-    assert rest == 0
-    assert vocabulary > 20_001
-
-
 @pytest.mark.parametrize("name", TRAINED)
 def test_a_step_makes_the_loss_smaller(seen: Seen, name: str) -> None:
     before, after = seen[name]["losses"]
@@ -278,10 +272,3 @@ def test_a_stateful_network_is_reset_at_the_start_of_an_epoch(seen: Seen, name: 
     before, after = seen[name]["memory"]
     assert before > 0
     assert after == 0
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", DIGITS_EPOCHS)
-def test_real_digits_are_read(longer: Seen, name: str) -> None:
-    """4,000 of them for training, 1,000 others for the test."""
-    assert longer[f"digits {name}"]["accuracy"] > 0.88

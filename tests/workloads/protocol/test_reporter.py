@@ -170,15 +170,6 @@ def test_a_short_epoch_sends_its_parts(bench: Bench) -> None:
     assert bench.sent(events.Epoch) == []
 
 
-def test_a_validation_that_did_not_begin_is_none(bench: Bench) -> None:
-    bench.reporter.epoch_begin(0)
-    bench.reporter.validation_end()
-    bench.reporter.epoch_end()
-    (epoch,) = bench.sent(events.Epoch)
-    assert (epoch.validation_s, epoch.train_s, epoch.steps) == (None, 0.0, 0)
-    assert bench.sent(events.Steps) == []
-
-
 def test_a_cancel_reports_what_was_measured_then_stops(bench: Bench) -> None:
     bench.reporter.epoch_begin(0)
     bench.step(0.01)

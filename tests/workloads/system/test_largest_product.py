@@ -62,11 +62,6 @@ def test_without_memory_for_the_largest_product_the_others_count() -> None:
     assert "flop_per_s" in keys
 
 
-def test_any_other_error_ends_the_run() -> None:
-    with pytest.raises(ValueError, match="wrong shape"):
-        measured(ValueError("wrong shape"))
-
-
 @pytest.mark.parametrize(
     ("flop_per_s", "available_bytes", "fits"),
     [

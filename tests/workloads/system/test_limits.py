@@ -18,7 +18,7 @@ from tests.core.runs.running import start_run
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
-from workloads.protocol.machine import Gpu, Machine
+from workloads.protocol.machine import Gpu
 
 pytestmark = pytest.mark.engine
 
@@ -79,11 +79,6 @@ def test_the_memory_is_measured(paths: Paths) -> None:
     limit, _ = run(paths, "memory_bandwidth", steps=3)
     assert limit.summary.status == "completed", limit.summary.error_message
     assert 1e9 < (limit.summary.value or 0) < 1e13
-
-
-def test_without_a_graphics_processor_there_is_no_way_to_one(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match=said("limits.no_gpu").pattern):
-        Runner(paths, machine).check(CATALOGUE["host_to_device"].default_spec())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no GPU works with TensorFlow there, so that none is asked for")

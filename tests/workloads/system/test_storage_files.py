@@ -1,7 +1,6 @@
 """The storage test's files without an engine: room for them, what is removed and what never is."""
 
 import errno
-import json
 import os
 import shutil
 import subprocess
@@ -136,14 +135,6 @@ def test_a_running_tests_files_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_process_with_the_same_number_does_not_keep_them(leftover: Path) -> None:
-    told = json.loads((leftover / MARKER).read_text())
-    (leftover / MARKER).write_text(json.dumps(told | {"pid": os.getpid(), "started_s": 1.0}))
-    remove_leftovers(leftover.parent)
-    assert contents(leftover.parent) == []
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "marker",
     [None, "", "{}", "[]", '"x"', "long", '{"pid": "x"}', pytest.param("link", marks=needs_links), "folder"],
@@ -166,59 +157,6 @@ def test_without_a_marker_of_ours_nothing_is_touched(leftover: Path, tmp_path: P
     assert contents(tmp_path) == before
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("change", [{"computer": "another"}, {"pid": -1}, {"started_s": None}])
-def test_another_computers_files_and_impossible_markers_are_kept(
-    leftover: Path, change: dict[str, object]
-) -> None:
-    told = json.loads((leftover / MARKER).read_text())
-    (leftover / MARKER).write_text(json.dumps(told | change))
-    remove_leftovers(leftover.parent)
-    assert leftover.exists()
-
-
-@pytest.mark.slow
-def test_another_name_is_kept(leftover: Path) -> None:
-    kept = leftover.rename(leftover.with_name("my-epochmark-storage"))
-    remove_leftovers(kept.parent)
-    assert kept.exists()
-
-
-@pytest.mark.slow
-@needs_links
-def test_links_are_not_followed(leftover: Path) -> None:
-    parent = leftover.parent
-    users = parent / "users"
-    shutil.copytree(leftover, users / "copy")
-    (parent / f"{PREFIX}link").symlink_to(users / "copy")  # a link that looks like ours, to what looks like ours
-    (leftover / "jpeg" / "inside").symlink_to(users)
-    before = contents(users)
-    remove_leftovers(parent)
-    assert contents(users) == before
-    assert not leftover.exists()
-    assert (parent / f"{PREFIX}link").is_symlink()
-
-
-@pytest.mark.slow
-@needs_links
-def test_a_linked_part_is_left_alone_with_everything_else(leftover: Path, tmp_path: Path) -> None:
-    (tmp_path / "users").mkdir()
-    (tmp_path / "users" / "photo.jpg").touch()
-    shutil.rmtree(leftover / "jpeg")
-    (leftover / "jpeg").symlink_to(tmp_path / "users")
-    remove_leftovers(tmp_path)
-    assert (tmp_path / "users" / "photo.jpg").exists()
-    assert (leftover / MARKER).exists()
-
-
-def test_others_files_are_kept_and_reported(tmp_path: Path) -> None:
-    told: list[Message] = []
-    with own_folder(tmp_path, told.append) as folder:
-        (folder / "mine.txt").touch()
-    assert contents(folder) == ["mine.txt"]
-    assert [(each.code, each.arguments["folder"]) for each in told] == [("warning.leftovers", str(folder))]
-
-
 def test_a_folder_that_disappears_is_reported_in_a_sentence(tmp_path: Path) -> None:
     parent = tmp_path / "drive"
     parent.mkdir()
@@ -230,14 +168,6 @@ def test_a_folder_that_disappears_is_reported_in_a_sentence(tmp_path: Path) -> N
     with pytest.raises(WorkloadError, match=r"storage\.folder_gone"):
         check_space(parent, 100)
     remove_leftovers(parent)
-
-
-def test_files_that_disappear_and_drives_that_fail_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(WorkloadError, match=r"storage\.files_gone"):
-        attempt(tmp_path, removing())
-    with pytest.raises(WorkloadError, match=r"storage\.folder_failed.*Input/output error"):
-        attempt(tmp_path, failing(OSError(5, "Input/output error")))
-    assert contents(tmp_path) == []
 
 
 def test_files_are_dropped_from_memory_where_the_system_does_so(

@@ -190,14 +190,3 @@ def test_training_answers_a_request_to_cancel(paths: Paths, machine: Machine) ->
     run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "cancelled"
     assert run.steps
-
-
-@pytest.mark.long
-def test_cut_epochs_may_be_more_than_the_data(epochmark: CommandLine) -> None:
-    """Three times 200 of 469 steps: fit must not run out of data in the third epoch."""
-    done = epochmark("run", "mnist_mlp", "--epochs", "3", "--steps", "200", "--device", "cpu", "--json")
-    assert done.returncode == 0, done.stdout[-500:] + done.stderr
-    stream = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [epoch["steps"] for epoch in of(stream, "epoch")] == [200, 200, 200]
-    assert sum(len(block["durations_s"]) for block in of(stream, "steps")) == 600
-    assert stream[-1]["status"] == "completed"
