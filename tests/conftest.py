@@ -45,6 +45,8 @@ if os.path.expanduser("~") == "~":  # noqa: PTH111 - Path's raises an error
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 ROOT = Path(__file__).resolve().parents[1]
+# Before any test changes them.
+ENVIRONMENT, FOLDER = dict(os.environ), Path.cwd()
 MACHINE = Machine(
     cpu_name="Test CPU",
     physical_cores=4,
@@ -200,7 +202,7 @@ def forks() -> Iterator[Forks | None]:
     if os.name != "posix":
         yield None
         return
-    forks = Forks()
+    forks = Forks(ENVIRONMENT, FOLDER)
     yield forks
     forks.close()
 

@@ -24,13 +24,14 @@ _OF_TESTS = "PYTEST_"
 class Forks:
     """Command lines as forks of one process, which ends with this object or with the tests."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
+        self._environment, self._folder = environment, folder
         self._control, theirs = socket.socketpair()
-        self._environment = dict(os.environ)
-        self._folder = Path.cwd()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.forks", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
+            env=environment,
+            cwd=folder,
             # Never read: Python's own files for output are made for pipes, which the forks have, too.
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -22,18 +21,6 @@ def test_a_fork_says_and_returns_what_a_start_does(
     words = command(*arguments)
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert forks.run(words, environment, 60) == (done.returncode, done.stdout, done.stderr)
-
-
-def test_what_would_start_python_in_another_way_is_not_forked(
-    forks: Forks, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert forks.fits(environment)
-    assert forks.fits(environment | {"EPOCHMARK_HOME": "/elsewhere"})
-    assert not forks.fits(environment | {"PYTHONPATH": "/elsewhere"})
-    assert not forks.fits(environment | {"LC_ALL": "C"})
-    assert not forks.fits({name: value for name, value in environment.items() if name != "PATH"})
-    monkeypatch.chdir(tmp_path)
-    assert not forks.fits(environment)
 
 
 def test_a_command_that_does_not_end_is_killed(forks: Forks, environment: dict[str, str]) -> None:
