@@ -2,8 +2,6 @@
 
 import io
 import logging
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,16 +54,6 @@ def test_a_traceback_is_for_the_file_alone(
     assert "ValueError: the reason" in text
 
 
-def test_setting_up_twice_writes_each_line_once(
-    tmp_path: Path, app_log: logging.Logger, capsys: pytest.CaptureFixture[str]
-) -> None:
-    set_up_logging(tmp_path)
-    set_up_logging(tmp_path)
-    logging.getLogger("app").warning("Once.")
-    assert capsys.readouterr().err == "Once.\n"
-    assert (tmp_path / "epochmark.log").read_text(encoding="utf-8").count("Once.") == 1
-
-
 @pytest.mark.parametrize("place", ["missing", "file"])
 def test_a_log_that_cannot_be_written_is_silent(
     tmp_path: Path, app_log: logging.Logger, capsys: pytest.CaptureFixture[str], place: str
@@ -107,29 +95,3 @@ def test_a_workers_output_is_copied_up_to_a_limit_and_its_last_lines_are_known(
     copy = (tmp_path / "worker.log").read_bytes()
     assert copy == content if len(content) <= limit_bytes else limit_bytes <= len(copy) <= size_bytes
     assert copier.last_lines() == last
-
-
-def test_a_log_file_that_cannot_be_made_does_not_stop_the_reading(tmp_path: Path) -> None:
-    assert copied(b"said\n", tmp_path / "missing" / "worker.log").last_lines() == ["said"]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
-@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_full_disk_does_not_stop_the_reading(tmp_path: Path) -> None:
-    (tmp_path / "worker.log").symlink_to("/dev/full")
-    assert copied(b"one\ntwo\n" * 1_000, tmp_path / "worker.log").last_lines()[-1] == "two"
-
-
-def test_a_full_log_that_another_epochmark_has_open_loses_nothing(
-    tmp_path: Path, app_log: logging.Logger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(source: str, dest: str) -> None:
-        raise PermissionError(13, "The process cannot access the file", source)
-
-    monkeypatch.setattr(os, "rename", refuse)  # as Windows does
-    set_up_logging(tmp_path, limit_bytes=200)
-    for number in range(4):
-        app_log.info("line %d of the log", number)
-    texts = [path.read_text(encoding="utf-8") for path in sorted(tmp_path.glob("epochmark.log*"))]
-    assert len(texts) == 2
-    assert all(f"line {number} of the log" in "".join(texts) for number in range(4))

@@ -9,7 +9,7 @@ from app.cli import ab
 from app.cli.arguments import make_parser
 from app.cli.specs import make_spec
 from app.core.analysis.bars import bars
-from app.core.analysis.comparability import comparison_key, differences, run_refusal
+from app.core.analysis.comparability import comparison_key, run_refusal
 from app.core.errors import UsageError
 from app.core.messages import ENGLISH, message
 from app.core.paths import Paths
@@ -129,13 +129,6 @@ def test_the_record_keeps_it_and_comparison_knows_it(stored: Stored, database: D
     assert ("Autotune", "off") in comparison_key(load_run(database, off.id))
 
 
-def test_it_may_also_be_shown_beside_a_result(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], replace(ROW, comparability="noted")))
-    usual, on = stored(), stored("--autotune", "on")
-    assert run_refusal(usual, on) is None
-    assert differences(usual, on) == ("Autotune",)
-
-
 def test_a_record_without_it_has_a_default(paths: Paths, stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], replace(ROW, default=True)))
     assert asked(paths, "--autotune", "on").settings == {}
@@ -158,10 +151,6 @@ def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytes
     with pytest.raises(WorkloadError) as refused:
         CATALOGUE["demo"].check(RunSpec(workload="demo", settings={"ahead": "many"}))
     assert refused.value.message.code == "parameter.not_int"
-
-
-def test_a_result_names_it_where_its_engine_is_named(stored: Stored) -> None:
-    assert run_engine_line(stored("--autotune", "off")) == f"{run_engine_line(stored())} · without Autotune"
 
 
 def test_expected_times_are_those_of_runs_with_the_same_value(

@@ -1,15 +1,12 @@
 """Folders: where they are, and one sentence when they cannot be used."""
 
-import errno
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from app.core.errors import UsageError
-from app.core.messages import Message
-from app.core.paths import Paths, default_paths, make_folder
+from app.core.paths import default_paths, make_folder
 from tests.saying import said
 
 
@@ -42,11 +39,6 @@ def test_without_it_the_folders_are_the_users_own_and_told_apart(environment: di
     assert found.data != found.cache
 
 
-def test_folders_can_be_made_twice(paths: Paths) -> None:
-    paths.create()
-    assert paths.logs.is_dir()
-
-
 @pytest.mark.parametrize("name", ["home", "home/data"])
 def test_a_home_or_a_data_folder_that_is_a_file_is_one_sentence(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -64,46 +56,3 @@ def test_a_folder_that_cannot_be_made_is_named_with_its_reason(tmp_path: Path) -
     assert "longlong" in refused.value.message_text
     assert isinstance(refused.value.__cause__, OSError)
     assert str(refused.value.__cause__.strerror) in refused.value.message_text
-
-
-@pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="root may write everywhere")
-def test_a_read_only_parent_is_one_sentence(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(UsageError, match=said("folders.not_created").pattern):
-        make_folder(tmp_path / "new")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes and links")
-@pytest.mark.parametrize("kind", ["pipe", "link"])
-def test_what_is_no_folder_is_named_itself(tmp_path: Path, kind: str) -> None:
-    home = tmp_path / "two\nlines"
-    os.mkfifo(home) if kind == "pipe" else home.symlink_to("nowhere")
-    shown = tmp_path / "two lines"
-    with pytest.raises(UsageError, match=said("folders.file_in_place", folder=shown).pattern):
-        default_paths({"EPOCHMARK_HOME": str(home)}).create()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links")
-def test_a_link_that_cannot_be_followed_is_not_called_broken(tmp_path: Path) -> None:
-    (tmp_path / "data").symlink_to("x" * 300)
-    reason = os.strerror(errno.ENAMETOOLONG)
-    with pytest.raises(UsageError, match=said("folders.not_created", reason=reason).pattern):
-        default_paths({"EPOCHMARK_HOME": str(tmp_path)}).create()
-
-
-def test_a_home_in_a_deleted_folder_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone() -> str:
-        raise FileNotFoundError(2, "No such file or directory")
-
-    monkeypatch.setattr(os, "getcwd", gone)
-    with pytest.raises(UsageError, match=said("folders.current_is_gone").pattern):
-        default_paths({"EPOCHMARK_HOME": "here"})
-
-
-@pytest.mark.skipif(sys.platform != "win32", reason="other systems have no such names")
-@pytest.mark.parametrize("home", [r"C:\con\home", "Q:\\none", r"\\nobody\here"])
-def test_names_that_windows_reserves_and_drives_that_are_not_there_are_one_sentence(home: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        default_paths({"EPOCHMARK_HOME": home}).create()
-    assert isinstance(refused.value.message, Message)
-    assert refused.value.message.code == "folders.not_created"

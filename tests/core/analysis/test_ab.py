@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.core.analysis.ab import PairResult, between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
-from app.core.analysis.student_t import student_t, t_limit
+from app.core.analysis.student_t import t_limit
 from app.core.messages import Message, message, sentence, text
 from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, RunSummary
@@ -19,15 +19,6 @@ from tests.saying import said
 from tests.sure import sure
 
 VALUES = st.floats(min_value=1e-6, max_value=1e9)
-
-
-# Abramowitz and Stegun, Handbook of Mathematical Functions, table 26.10 (95 %, two-sided).
-PRINTED = {1: 12.706, 2: 4.303, 3: 3.182, 5: 2.571, 8: 2.306, 11: 2.201, 20: 2.086, 60: 2.000, 120: 1.980}
-
-
-@pytest.mark.parametrize(("freedom", "printed"), PRINTED.items())
-def test_t_limits_are_those_of_the_printed_table(freedom: int, printed: float) -> None:
-    assert t_limit(freedom) == student_t(freedom) == pytest.approx(printed, abs=0.0006)
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=20))
@@ -41,24 +32,6 @@ def test_which_side_is_called_a_changes_nothing(pairs: list[tuple[float, float]]
     assert compare_pairs(b, a, is_rate=True).ratio == pytest.approx(ratio), "more is faster instead of less"
     if result.is_shown:
         assert result.sentence("x", "y")[0] == turned.sentence("y", "x")[0], "the faster one comes first"
-
-
-@given(st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=20), st.floats(min_value=1e-3, max_value=1e3))
-def test_the_unit_does_not_matter(pairs: list[tuple[float, float]], factor: float) -> None:
-    a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    scaled = compare_pairs([factor * value for value in a], [factor * value for value in b], is_rate=False)
-    assert scaled.ratio == pytest.approx(compare_pairs(a, b, is_rate=False).ratio)
-
-
-@given(
-    st.lists(st.one_of(st.none(), st.floats()), min_size=4, max_size=4),
-    st.lists(st.one_of(st.none(), st.floats()), min_size=4, max_size=4),
-)
-def test_whatever_was_stored_there_is_a_sentence(a: list[float | None], b: list[float | None]) -> None:
-    result = compare_pairs(a, b, is_rate=True)
-    assert result.sentence().endswith(".")
-    assert result.pairs <= 4
-    assert all(0 < ratio < math.inf for ratio in result.ratios)
 
 
 def simulated(random_: random.Random, ratio: float, *, drift: float = 0.0) -> tuple[list[float], list[float]]:
@@ -85,12 +58,6 @@ def test_equal_sides_rarely_show_a_difference() -> None:
     random_ = random.Random(20261)
     shown = sum(compare_pairs(*simulated(random_, 1.0), is_rate=False).is_shown for _ in range(2_000))
     assert shown / 2_000 <= 0.07
-
-
-def test_drift_that_hits_both_sides_alike_does_not_bias() -> None:
-    random_ = random.Random(20262)
-    found = [compare_pairs(*simulated(random_, 1.07, drift=0.02), is_rate=False).ratio or 0 for _ in range(500)]
-    assert sum(found) / len(found) == pytest.approx(1.07, rel=0.002)
 
 
 @pytest.mark.parametrize(
@@ -320,14 +287,6 @@ def test_differing_sides_are_reported(
     b = replace(summary, id=8, side="B", **changes)  # type: ignore[arg-type]
     remarks = ask("remarks", ab(replace(summary, side="A"), b, times=1))
     assert remarks == ([sentence(code, reason=reason)] if code else [])
-
-
-def test_a_rate_is_faster_when_it_is_higher(summary: RunSummary) -> None:
-    runs = [
-        replace(summary, id=number, side=side, metric="images_per_s", value=value)
-        for number, (side, value) in enumerate([("A", 100.0), ("B", 200.0)], 1)
-    ]
-    assert judge_pairs(ab(*runs, times=1)).ratio == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(

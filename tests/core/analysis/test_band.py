@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.band import CAUSES, Band, band, band_message
+from app.core.analysis.band import Band, band, band_message
 from app.core.analysis.bars import bars, one_each, shortlist
 from app.core.analysis.credibility import is_possible
 from app.core.analysis.position import position, position_message
 from app.core.analysis.published import PublishedRow, comparable_rows, short_name
 from app.core.messages import Message, message, text
 from app.core.records import RunSummary
-from app.core.verdict.conditions import DISTURBANCES
-from app.core.verdict.rules import RULES
 from tests.sure import sure
 
 PRECISIONS = {"fp32": "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
@@ -159,13 +157,6 @@ def test_each_arithmetic_has_its_own_band(precision: str, settings: str, kind: s
     assert said.arguments["kind"] == message(kind)
 
 
-def test_causes_are_what_a_verdict_finds() -> None:
-    codes_of_rules = {rule.code for rule in RULES}
-    assert set(CAUSES) <= codes_of_rules
-    assert set(CAUSES) <= DISTURBANCES | {"shared_host"}
-    assert all(text(message(f"short.{code}")) for code in CAUSES)
-
-
 def ids(rows: Iterable[PublishedRow]) -> list[str]:
     return [row.id for row in rows]
 
@@ -195,7 +186,3 @@ def test_the_bar_of_a_card_is_inside_its_band(row: PublishedRow, summary: RunSum
     # With a baseline, the question is another one.
     assert codes(sure(position_message(run, "RTX 3060", chart)))[0].startswith("position.")
     assert position(run) == text(band_message(run))
-
-
-def test_every_card_can_do_what_was_published_for_it(summary: RunSummary) -> None:
-    assert [row.id for row in CARDS if not is_possible(run_of(row, summary))] == []

@@ -67,14 +67,6 @@ def test_published_rows_keep_their_year_their_software_and_their_doubts_in_view(
     assert {row.hardware_kind for row in doubtful} == {"tpu"}  # whose doubt the remark puts into words
 
 
-def test_the_software_of_every_published_row_is_short_and_there() -> None:
-    for workload in {row.workload for row in reference_rows()}:
-        for bar in bars(workload, None):
-            (software,) = {sure(bar.row).software_parts[0]} & set(bar.remarks)
-            assert 0 < len(software) <= 40
-            assert sure(bar.row).software.startswith(software.removesuffix("...").partition(", ")[0])
-
-
 def imported(summary: RunSummary) -> ImportedResult:
     names = {"digest": "67d0963f", "label": run_name(summary), "source": "x.png"}
     return ImportedResult(
@@ -122,11 +114,6 @@ def test_bars_around_a_card_have_it_in_their_middle(device: str, limit: int, at:
     if card is not None:
         assert card.name in device
         assert shown.index(card) == (at if at is not None else 0)
-
-
-def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:
-    other = replace(summary, id=8, value=None)
-    assert len(bars(STANDARD, summary, [other])) == 8
 
 
 HERE = sentence("compare.you")
@@ -188,11 +175,6 @@ def test_a_baseline_that_fits_none_or_several_is_refused_with_the_names(asked: s
     with pytest.raises(UsageError, match=words.pattern) as refused:
         find_baseline(bars(STANDARD, None), asked, STANDARD)
     assert "GTX 1060" in str(refused.value)
-
-
-def test_a_baseline_among_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match=said("baseline.nothing").pattern):
-        find_baseline([], "MX150", STANDARD)
 
 
 @pytest.mark.parametrize(

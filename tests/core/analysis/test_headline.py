@@ -14,12 +14,11 @@ from app.core.analysis.published import PublishedRow, comparable_rows, reference
 from app.core.analysis.stats import step_statistics
 from app.core.analysis.timed_steps import StepTimes, step_times
 from app.core.messages import message, sentence, text
-from app.core.metrics import HEADLINES, format_value
+from app.core.metrics import format_value
 from app.core.records import RunSummary
-from app.core.report.run_texts import headline, result_text
+from app.core.report.run_texts import headline
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch
 from tests.build import block, record
 from tests.saying import said
@@ -179,12 +178,6 @@ def test_a_headline_measured_by_the_workload_comes_first(database: Database, mac
     assert (run.value, run.basis, headline(run)) == (2.5e12, "repetitions", "2.50 TFLOP/s")
 
 
-def test_a_limit_that_was_not_measured_has_no_value(database: Database, machine: Machine) -> None:
-    run_id = record(database, machine, block(0.1, 0.1), status="failed", workload="matmul")
-    run = load_run(database, run_id).summary
-    assert (run.value, headline(run)) == (None, sentence("verdict.nothing_measured"))
-
-
 @pytest.mark.parametrize("workload", sorted(PUBLISHED & set(CATALOGUE)))
 def test_every_published_row_is_drawn_or_cannot_be_converted(workload: str) -> None:
     drawn = {bar.row.id for bar in bars(workload, None, with_several=True) if bar.row}
@@ -211,27 +204,6 @@ def test_what_the_source_does_not_say_cannot_be_converted() -> None:
     assert converted(row, "seconds_per_epoch_s") is None
     row = row_of(workload="lstm_text_generation", metric="images_per_s", value=1000.0)
     assert sure(converted(row, "seconds_per_epoch_s"))[0] == pytest.approx(200.285)
-
-
-def test_another_network_is_not_the_studys(summary: RunSummary) -> None:
-    row = comparable_rows("cifar10_keras_cnn")[0]
-    assert row_refusal(summary, row) is None
-    other = replace(summary, variant="hidden_layers=4")
-    usual = sentence("compare.as_usual")
-    not_usual = sentence("compare.other_variant", theirs=usual, mine="hidden_layers=4")
-    assert row_refusal(other, row) == run_refusal(other, summary) == not_usual
-    assert run_refusal(summary, other) == sentence("compare.other_variant", theirs="hidden_layers=4", mine=usual)
-
-
-def test_half_precision_is_not_drawn_beside_float32(summary: RunSummary) -> None:
-    row = replace(comparable_rows("cifar10_keras_cnn")[0], precision="fp16")
-    assert row_refusal(summary, row) == sentence("compare.other_setting", theirs="float16", mine="float32")
-
-
-def test_several_cards_are_not_called_one() -> None:
-    chart = bars("resnet_50", None, with_several=True)
-    names = {bar.name for bar in chart if bar.row and bar.row.cores_or_units == "8"}
-    assert names == {"8 × Tesla P100", "8 × Tesla K80"}
 
 
 def test_a_shortlist_has_each_device_once_and_in_the_best_known_form() -> None:
@@ -268,18 +240,6 @@ def test_a_headline_has_three_telling_digits(key: str, value: float | None, text
     assert format_value(key, value) == text
 
 
-def test_twice_the_rate_and_half_the_seconds_are_twice_as_fast() -> None:
-    assert HEADLINES["images_per_s"].times_as_fast(200.0, 100.0) == 2
-    assert HEADLINES["seconds_per_epoch_s"].times_as_fast(100.0, 200.0) == 2
-
-
-def test_a_rate_is_copied_with_its_unit(stored_run: Any) -> None:
-    summary = replace(stored_run.summary, workload="resnet_50", metric="images_per_s", value=200.0, batch_size=64)
-    of_batch, certainty = sentence("share.batch", batch_size=64), sentence("result.no_interval")
-    first_line = f"200 images per second · {certainty} · ResNet-50, {of_batch}, float32, CPU\n"
-    assert result_text(JudgedRun(replace(stored_run, summary=summary))).startswith(first_line)
-
-
 def test_the_page_of_workloads_says_what_the_catalogue_says() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.tools.workload_page"
 
@@ -302,8 +262,3 @@ def test_a_device_with_several_software_is_one_baseline_and_one_machine(summary:
     assert len({bar.name for bar in chart if bar.row}) < len([bar for bar in chart if bar.row])
     assert "TensorFlow" in sure(sure(find_baseline(chart, "GTX Titan X", "lstm_ptb_32")).row).software
     assert said("position.last").is_in(str(position(run)))
-
-
-def test_one_card_is_the_usual_baseline_and_not_several(summary: RunSummary) -> None:
-    run = replace(summary, workload="resnet_50", batch_size=256, metric="images_per_s", value=1.0)
-    assert "×" not in sure(find_baseline(bars("resnet_50", run), None, "resnet_50")).name

@@ -62,12 +62,6 @@ def test_like_is_ranked_with_like(workload: str, precision: str, like: set[str])
     assert {word for word in words if is_like_row(replace(row, precision=word), precision, 1)} == like
 
 
-@pytest.mark.parametrize(("batch_size", "like"), [(2, True), (8, True), (1, True), (9, False)])
-def test_batches_of_another_size_are_not_ranked(batch_size: int, like: bool) -> None:
-    row = replace(reference_rows()[0], workload="gpt_mini", precision="fp16", batch_size=2)
-    assert is_like_row(row, "mixed_float16", batch_size) == like
-
-
 def test_of_several_computers_with_a_card_the_middle_one_is_its_bar() -> None:
     cards = [row for row in comparable_rows("matmul") if row.device == "RTX 5090" and row.precision == "fp32"]
     values = sorted(row.value for row in cards)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.analysis.bars import Bar, bars, find_baseline, one_each, ranked_count, shortlist
+from app.core.analysis.bars import bars, find_baseline, one_each, ranked_count, shortlist
 from app.core.analysis.position import chart_note, dated_name, friend_answer, position_message
-from app.core.analysis.published import comparable_rows
 from app.core.analysis.speed_scale import LINEAR_LIMIT, speed_scale
 from app.core.external_results import ImportedResult
 from app.core.formats import format_ratio
@@ -148,11 +147,6 @@ def test_an_import_is_answered_in_words(
     assert said(code, name="Ben (ben)", **given).is_all_of(answer) if code else answer == ""
 
 
-def test_without_an_own_run_or_an_import_there_is_no_answer(summary: RunSummary) -> None:
-    assert friend_answer(bars(STANDARD, summary)) == ""
-    assert friend_answer(bars(STANDARD, None, imported=[_friend(summary)])) == ""
-
-
 SPEEDS = st.lists(st.floats(1e-150, 1e150), min_size=1, max_size=20)
 
 
@@ -183,15 +177,3 @@ def test_ticks_are_round_multiples_of_the_baseline(
     scale = speed_scale(speeds, unit)
     assert scale.is_log == is_log
     assert [text for _, text in scale.ticks()] == ticks
-
-
-def test_on_a_linear_scale_twice_as_long_is_twice_as_fast() -> None:
-    scale = speed_scale([1.0, 2.0, 4.0])
-    assert [scale.share(speed) for speed in (0.0, 1.0, 2.0, 4.0)] == [0.0, 0.25, 0.5, 1.0]
-
-
-def test_every_published_bar_has_a_speed() -> None:
-    for row in comparable_rows(STANDARD):
-        assert Bar("x", "reference", row.value).speed == pytest.approx(1 / row.value)
-    assert Bar("x", "reference", 0.0).speed == 0.0
-    assert Bar("x", "reference", 5e-324).speed == pytest.approx(1e150)

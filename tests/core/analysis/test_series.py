@@ -49,14 +49,6 @@ def test_throughput_is_counted_over_whole_seconds() -> None:
     assert series.loss.x == [0.4, 0.8, 0.9]
 
 
-def test_what_quick_measures_after_its_steps_is_no_throughput() -> None:
-    series = RunSeries(10)
-    series.follow(steps(0, 0.5, 0.5, t_s=1.0))
-    for phase in ("start", "validate"):
-        series.follow(events.Steps(phase=phase, epoch=1, first_index=0, durations_s=(0.1,) * 20, t_s=3.0))
-    assert series.steps_per_s == Curve([1.0], [2.0])
-
-
 @pytest.mark.parametrize(
     "unshown",
     [{"cpu_temperature_c": None}, {"power_plan": "balanced", "on_battery": True}],

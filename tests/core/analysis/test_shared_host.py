@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from app.core.analysis.series import estimates
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, SHARED_HOST, shared_part, with_host
-from app.core.hardware.machine import FIRMWARE_KINDS
-from app.core.hardware.part_texts import OWN_COMPUTER
 from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.storage.database import Database
@@ -22,7 +20,6 @@ from tests.build import machine_of, quiet_run, with_steps
 from tests.conftest import ROOT
 from tests.core.verdict.changes import QUICK, metrics, summarised
 from tests.recording import as_preset, recorded_events, store_recording
-from tests.saying import said
 from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -77,21 +74,6 @@ def test_who_shares_the_cpus(
 )
 def test_slices_of_a_gpu_are_detected_by_name(machine: Machine, name: str | None, is_slice: bool) -> None:
     assert shared_part(machine, "gpu:0", device_name=name) == ("gpu_slice" if is_slice else None)
-
-
-def test_a_gpu_that_waits_for_the_cpus_of_a_virtual_machine_shares_them(machine: Machine) -> None:
-    guest = replace(machine, **SHARED)
-    assert shared_part(guest, "gpu:0", gpu_busy_pct=40.0) == "waiting_gpu"
-    assert shared_part(guest, "gpu:0", gpu_busy_pct=80.0) is None
-    assert shared_part(guest, "gpu:0") is None
-    assert shared_part(machine, "gpu:0", gpu_busy_pct=40.0) is None
-
-
-def test_independent_errors_add_as_squares() -> None:
-    assert with_host(100.0, 98.0, 103.0, is_rate=False) == pytest.approx(
-        (100 - (2.0**2 + 8.82**2) ** 0.5, 100 + (3.0**2 + 8.82**2) ** 0.5), abs=0.01
-    )
-    assert with_host(100.0, None, None, is_rate=False) == (None, None)
 
 
 @given(st.floats(0.001, 1e6), st.floats(0, 0.8), st.floats(0, 2))
@@ -188,13 +170,6 @@ def test_a_short_run_that_knows_its_own_speed_is_not_called_too_short(stored_run
         assert [each.code for each in judged.reasons if each.level == "caution"] == codes
 
 
-def test_a_slow_start_is_still_named(stored_run: Run) -> None:
-    steps_s = (1.0, *(0.6,) * 10, *(0.1, 0.101) * 300)
-    run = measured(stored_run, SHARED, steps_s, (94.0, 112.0), warmup_steps=10)
-    (wide,) = (reason for reason in judge(run).reasons if reason.code == "interval_wide")
-    assert said("verdict.interval_wide_by_warmup").is_in(wide.text)
-
-
 def test_several_runs_measure_what_the_host_changes(summary: RunSummary) -> None:
     shared = replace(summary, value=9.0, verdict="caution", reasons="shared_host")
 
@@ -207,7 +182,3 @@ def test_several_runs_measure_what_the_host_changes(summary: RunSummary) -> None
     assert worst("repeat", shared, replace(shared, reasons="shared_host on_battery")) == ("caution", 1)
     assert worst("repeat", shared) == ("caution", 1), "one run measures nothing"
     assert worst("study", shared, shared) == ("caution", 2), "each is of other work"
-
-
-def test_the_computers_of_ones_own_are_called_so_by_the_detection() -> None:
-    assert set(OWN_COMPUTER) <= {"wsl", *(kind for _, kind in FIRMWARE_KINDS)}

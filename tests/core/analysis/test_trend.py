@@ -87,12 +87,6 @@ def test_what_intervals_can_not_tell_apart_is_not_clearly_faster(
     assert against_own(wide, [past]) == line
 
 
-def test_for_rates_more_is_faster(run: RunSummary) -> None:
-    rate = replace(run, metric="flop_per_s", value=2e12)
-    line = against_own(rate, [other(rate, 3, 1.6e12), other(rate, 7, 2.5e12)])
-    assert said("trend.against_best", which=text(which(7, "2.50")), how=text(by(-20))).is_all_of(line)
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -142,14 +136,6 @@ def test_a_trend_marks_where_the_machine_changed(run: RunSummary) -> None:
     assert trend.sentence() == " ".join((described, *trend.change_lines()))
 
 
-@pytest.mark.parametrize(("run_id", "first"), [(400, 341), (10, 1), (200, 170)])
-def test_of_very_many_runs_those_around_this_one_are_shown(run: RunSummary, run_id: int, first: int) -> None:
-    past = [PastRun(run=replace(run, id=number, value=50.0 + number)) for number in range(1, 401)]
-    trend = trend_of(past[run_id - 1].run, past)
-    assert [point.run.id for point in trend.points] == list(range(first, first + 60))
-    assert said("trend.earlier", run_id="1").is_in(trend.line) or run_id == 1
-
-
 def test_each_part_of_the_machine_that_changes_is_named(run: RunSummary) -> None:
     before = PastRun(
         run=run, gpu_driver="560.2", kernel="6.1", bios_version="F12", power_plan="balanced", on_battery=False
@@ -179,10 +165,3 @@ def test_a_run_on_several_devices_is_compared_with_the_fastest_on_one(run: RunSu
     assert against_one_device(replace(two, verdict="invalid"), others) == ""
     assert against_one_device(two, [two]) == ""
     assert against_one_device(ones[0], others) == ""
-
-
-def test_a_first_run_on_several_devices_has_something_to_be_compared_with(run: RunSummary) -> None:
-    past = [PastRun(run=run)]
-    two = trend_of(replace(run, id=11, settings="devices=2", value=30.0), past)
-    assert said("trend.one_device").is_in(two.line)
-    assert trend_of(replace(run, batch_size=7), past).line == ""

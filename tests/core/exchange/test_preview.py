@@ -53,14 +53,6 @@ def test_a_removed_field_is_gone_and_the_rest_is_still_right(name: str, secret: 
     assert name not in {field.name for field in preview(left)}
 
 
-def test_all_that_can_be_removed_can_be_at_once() -> None:
-    result = golden()[0]
-    left = without(result, [field.name for field in preview(result) if field.removable])
-    check(left)
-    assert {field.name for field in preview(left)} >= {"workload", "value", "verdict", "engine"}
-    assert not any(field.removable for field in preview(left))
-
-
 @pytest.mark.parametrize("name", ["verdict", "value", "no such"])
 def test_what_the_number_means_nothing_without_stays(name: str) -> None:
     with pytest.raises(UsageError, match=said("exchange.not_removable", name=name).pattern):

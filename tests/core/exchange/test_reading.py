@@ -113,15 +113,6 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
 
 
 @POSIX
-def test_pipes_devices_and_loops_are_refused_without_waiting(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for path in (tmp_path / "pipe", tmp_path / "loop", Path("/dev/zero")):
-        with pytest.raises(UsageError):
-            read_results(path)
-
-
-@POSIX
 def test_a_file_of_five_gigabytes_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "huge.json"
     with path.open("wb") as file:

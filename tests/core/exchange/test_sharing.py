@@ -1,7 +1,5 @@
 """What the user leaves out is in nothing that leaves: neither picture, text, row nor result file."""
 
-import csv
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, replace
 from typing import Any
@@ -18,7 +16,7 @@ from app.core.report.card import ShareCard
 from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
 from app.core.result_file.canonical import decode
-from app.core.result_file.short_form import MARK, read_short_forms
+from app.core.result_file.short_form import read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
@@ -28,7 +26,6 @@ from tests.build import ORDERS, set_fields
 from tests.recording import as_preset, asked, recorded_events, store_recording
 from tests.sure import sure
 from workloads.protocol.machine import Gpu
-from workloads.protocol.messages import Message
 
 # What each field says in the recorded run.
 SAYS = {"cpu": "EPYC", "cores": "visible_cpus", "memory": "24 GB", "system": "Debian", "comment": "under the desk"}
@@ -130,21 +127,6 @@ def test_forums_show_the_words_and_no_markup_of_a_name() -> None:
     assert code[2] == "[*]Machine: <b>(i)AMD</b> `x` #1 @all"
 
 
-def test_the_row_comes_back_from_a_spreadsheet(database: Database, run: Run) -> None:
-    heading, row, *rest = shared_result(database, JudgedRun(run), hidden=("cpu",)).row.splitlines()
-    assert not rest
-    cells = dict(zip(heading.split(","), next(csv.reader([row])), strict=True))
-    assert float(cells[sentence("heading.result")]) == pytest.approx(run.summary.value, rel=1e-3)
-    assert cells[sentence("heading.processor")] == ""
-
-
-def test_a_result_that_no_file_can_hold_still_has_a_picture(database: Database, run: Run) -> None:
-    set_fields(database, precision="very fine")
-    parts = shared_result(database, JudgedRun(load_run(database, run.summary.id)))
-    assert parts.fields == ()
-    assert list(itertools.islice(parts.text.splitlines(), 1))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["repeat", "ab"])
 def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database, kind: str) -> None:
@@ -170,12 +152,6 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
         assert code.uid in {whole.uid for whole in wholes}, "of the typical run, which is in the file"
     assert {code.machine.cpu_name for code in read_short_forms(bare.card.short_form)} == {None}
     assert len(decode(bare.enclosed)) == len(bare.row.splitlines()) - 1 == 2
-
-
-def test_why_a_run_failed_stays_here(database: Database, run: Run) -> None:
-    said = Message("database.disk_full", {"path": "/mnt/nas-of-marvin"})
-    failed = replace(run, summary=replace(run.summary, error_said=said))
-    assert "marvin" not in shared_result(database, JudgedRun(failed)).row
 
 
 def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]], times: int = 3) -> Group:
@@ -210,14 +186,6 @@ def test_an_ab_has_the_typical_runs_of_both_sides_in_its_code(database: Database
     assert again.card.short_form == card.short_form
     wholes = decode(again.enclosed)
     assert {a.uid, b.uid} <= {whole.uid for whole in wholes}
-
-
-@pytest.mark.parametrize(("changes", "count"), [(({}, {"threads": 1}), 1), (({"threads": 2}, {"threads": 1}), 0)])
-def test_a_side_that_no_code_can_tell_is_not_in_it(
-    database: Database, changes: Sequence[dict[str, Any]], count: int
-) -> None:
-    card = card_of_group(database, stored_group(database, "ab", changes, times=1))
-    assert card.short_form.count(f"{MARK}:") == count
 
 
 def test_several_engines_have_one_run_of_each_in_their_code_the_fastest_first(database: Database) -> None:

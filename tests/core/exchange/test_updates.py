@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from threading import Event
 
 import pytest
 
 from app.core.errors import AppError
 from app.core.exchange import updates
 from app.core.exchange.updates import Release, newer_release
-from tests.core.datasets.server import Handler, Server, serving
+from tests.core.datasets.server import Server, serving
 from tests.saying import said
 
 
@@ -54,31 +53,3 @@ def test_what_is_no_release_is_refused_in_a_sentence(server: Server, content: by
     server.content = content
     with pytest.raises(AppError, match=said("updates.unreadable").pattern):
         newer_release(server.url.rpartition("/")[0])
-
-
-def test_no_server_is_a_sentence_too() -> None:
-    with pytest.raises(AppError, match=said("database.try_later").pattern):
-        newer_release("http://127.0.0.1:9")
-
-
-@pytest.mark.parametrize(
-    ("beginning", "again"),
-    [(b"HTTP/1.0 200 OK\r\n\r\n{", b""), (b"HTTP/1.0 200 OK\r\n\r\n", b" "), (b"HTTP/1.0 200 OK\r\nX: ", b"x")],
-    ids=["stalls", "content that drips", "headers that drip"],
-)
-def test_a_server_without_end_is_given_up(server: Server, beginning: bytes, again: bytes) -> None:
-    over, ended = Event(), Event()
-
-    def drip(handler: Handler, start: int) -> None:
-        try:
-            handler.wfile.write(beginning)
-            while not over.wait(0.02):
-                handler.wfile.write(again)
-        finally:
-            ended.set()
-
-    server.answer = drip
-    with pytest.raises(AppError, match=said("updates.too_slow", limit_s="0.2").pattern):
-        newer_release(project(server), "0.2.0", time_limit_s=0.2)
-    over.set()
-    assert ended.wait(20)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.messages import COMMANDS, ENGLISH, FORMATS, Message, message, sentence, text
+from app.core.messages import COMMANDS, ENGLISH, FORMATS, Message, text
 from tests.core.messages.families import FAMILIES, members
 from tests.our_code import nodes_of, trees
 
@@ -116,13 +116,6 @@ def test_every_sentence_is_used() -> None:
     assert ENGLISH.keys() - texts - composed == set()
 
 
-def test_codes_are_codes_and_no_code_stands_in_two_files() -> None:
-    found = [code for tree in trees("app/core/messages/english/").values() for code in keys(tree)]
-    assert sorted(found) == sorted(ENGLISH)
-    for code in ENGLISH:
-        message(code)
-
-
 def keys(tree: ast.Module) -> list[str]:
     tables = [node for node in nodes_of(tree) if isinstance(node, ast.Dict)]
     return [str(key.value) for table in tables for key in table.keys if isinstance(key, ast.Constant)]
@@ -143,11 +136,6 @@ def test_sentences_use_formats_that_there_are() -> None:
 )
 def test_a_message_not_in_the_catalogue_is_shown_plainly(said: Message, told: str) -> None:
     assert text(said) == told
-
-
-def test_a_sentence_is_the_text_of_message() -> None:
-    code = next(iter(ENGLISH))
-    assert sentence(code) == text(message(code))
 
 
 JSON = st.recursive(
@@ -236,23 +224,3 @@ def skipped(tree: ast.AST) -> Iterator[int]:
             case ast.Call(func=ast.Name(id=name)) if name in _FAULTS:
                 parts = [*node.args]
         yield from (id(inner) for part in parts for inner in ast.walk(part))
-
-
-# Words that the product doesn't use, each with the place of the ones it uses instead: CONTRIBUTING.md, "English".
-_UNUSED = re.compile(
-    r"\b(?:anew|besides?|meanwhile|whoever|somebody|everybody|given up|gives? way|(?:was|were) lost|taken"
-    r"|tells?|told|says?|said|knows?|workers?|alike|that of|those of|of (?:its|their) own|so much|up to which"
-    r"|table of everybody|repetitions?|codes? tells?)\b"
-    r"|(?<!virtual )\bmachines?\b(?! ID|-id)|(?<!QR )(?<!exit )(?<!one )\bcodes?\b",
-    re.IGNORECASE,
-)
-
-
-def test_no_sentence_has_a_word_that_was_given_up() -> None:
-    found = {
-        code: match[0]
-        for code in ENGLISH
-        for each in sentences(code)
-        if (match := _UNUSED.search(re.sub(r"\{[^}]*\}|`[^`]*`", "", each)))
-    }
-    assert found == {}

@@ -47,17 +47,3 @@ def test_a_nested_message_becomes_its_sentence_even_from_a_file() -> None:
         read = msgspec.json.decode(msgspec.json.encode(outer), type=Message)
         assert isinstance(read.arguments.get("problem", read.arguments.get("parts", [None])[0]), dict)
         assert text(read) == text(outer)
-
-
-@pytest.mark.parametrize("nothing", [None, "", []])
-def test_a_message_of_nothing_is_shown_as_its_code(nothing: object) -> None:
-    assert text(message("verdict.as_stored", text=nothing)) == "verdict.as_stored"
-
-
-def test_messages_as_deep_as_a_file_can_make_them_have_a_text() -> None:
-    deep = message("run.problem", problem="x")
-    nested: list[object] = []
-    for _ in range(400):
-        deep, nested = message("run.problem", problem=deep), [nested]
-    assert text(deep)
-    assert text(message("run.problem", problem=nested))

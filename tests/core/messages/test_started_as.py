@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.messages import ENGLISH, message, sentence, text
+from app.core.messages import ENGLISH, sentence
 from app.core.messages.started_as import START_PY_HERE, VARIABLE, as_started
 from tests.saying import said
 
@@ -90,11 +90,6 @@ def test_the_doctors_commands_can_be_typed_too(monkeypatch: pytest.MonkeyPatch) 
     assert as_started("python3 start.py engine list") == "epochmark engine list"
     assert as_started("nvidia-smi") == "nvidia-smi"
     assert as_started("python3 start.py") == "python3 start.py"
-
-
-def test_no_message_from_a_file_chooses_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "py start.py")
-    assert said("workload.see_list").is_in(text(message("workload.see_list", epochmark="rm -rf")))
 
 
 def test_no_sentence_names_a_command_without_its_program() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.plans.ab import AbReport
 from app.core.plans.experiments import report_of
@@ -147,11 +146,3 @@ def test_equal_sides_say_how_small_a_difference_can_be_shown(stored_run: Run) ->
     assert on(changed).headline == "1.07×"
     assert on(changed).result_as_dict()["smallest_difference_pct"] is None
     assert said("ab.check_differs_shortly").is_all_of(on(changed, run).card().headline)
-
-
-def test_without_a_pair_there_is_nothing_to_share(stored_run: Run) -> None:
-    group = ab(stored_run, *FASTER)
-    alone = replace(group, runs=group.runs[:1])
-    assert report_of(alone).example is None
-    with pytest.raises(UsageError, match=said("share.no_ab_result", group_id="7").pattern):
-        on(alone, JudgedRun(stored_run)).card()

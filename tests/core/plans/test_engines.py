@@ -2,9 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
-from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.engines import engine_rows, engine_specs, specs_with
@@ -90,13 +87,6 @@ def test_a_run_that_failed_leaves_the_others(summary: RunSummary) -> None:
     assert report_of(nothing).sentence == sentence("engines_table.no_result", workload="mnist_mlp")
 
 
-def test_one_round_tells_no_ties(summary: RunSummary) -> None:
-    stored = group(summary, [10.0], [10.1], [20.0], asked=plan("mnist_mlp", times=1))
-    (row,) = engine_rows(stored)
-    assert not any(cell.is_level for cell in row.cells)
-    assert report_of(stored).remarks() == [sentence("engines_table.one_round")]
-
-
 def test_a_deleted_run_is_missed_in_its_round_only(summary: RunSummary) -> None:
     whole = group(summary, [1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [9.0, 9.0, 9.0])
     stored = replace(whole, runs=tuple(run for run in whole.runs if run.id != 1))
@@ -142,11 +132,6 @@ def test_every_workload_runs_on_every_engine_that_is_there(paths: Paths, machine
     assert refusals == ()
 
 
-def test_with_a_single_engine_there_is_nothing_to_compare(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match=said("engines_table.nothing_to_compare").pattern):
-        engine_specs(["demo"], "quick", {}, Runner(paths, machine))
-
-
 def test_an_engine_that_is_damaged_is_left_out_with_the_reason(paths: Paths, machine: Machine) -> None:
     pretend_installed("jax", paths)
     stamp = pretend_installed("torch", paths).parent / "engine.json"
@@ -155,12 +140,6 @@ def test_an_engine_that_is_damaged_is_left_out_with_the_reason(paths: Paths, mac
     assert {spec.engine for spec in specs} == {"tensorflow", "jax"}
     (refusal,) = refusals
     assert has_at_its_core(refusal, message("engines.damaged", title="PyTorch"))
-
-
-def test_a_workload_that_nothing_else_can_run_is_left_out(paths: Paths, machine: Machine) -> None:
-    pretend_installed("jax", paths)
-    with pytest.raises(UsageError, match=said("workload.unknown").pattern):
-        engine_specs(["nowhere"], "quick", {}, Runner(paths, machine))
 
 
 def test_each_engine_uses_its_own_first_cards() -> None:

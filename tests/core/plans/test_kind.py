@@ -12,7 +12,7 @@ from app.core.plans.report import workloads_title
 from app.core.plans.suite.texts import suite_headline, suite_lines
 from app.core.records import Group, Plan, RunSummary, Study
 from app.core.storage.database import Database
-from app.core.storage.groups import begin_group, load_group
+from app.core.storage.groups import load_group
 from app.core.storage.runs import list_runs
 from app.core.titles import workload_title
 from tests.build import ORDERS, ask, load_suite, store
@@ -81,13 +81,6 @@ def test_headlines_of_engines(run: RunSummary) -> None:
     assert ask("headline", dataclasses.replace(group, runs=())) == "n/a"
 
 
-def test_a_kind_of_another_version_is_shown_plainly(run: RunSummary) -> None:
-    group = group_of(run, "sw\u202eeep" + "x" * 90, {})
-    assert report_of(group).name.startswith("sw\\u202eeep")
-    assert len(report_of(group).name) <= 40
-    assert report_of(group).listing().splitlines()[0].endswith(workload_title(WORKLOAD.id))
-
-
 def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
     group = group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"})
     lines = report_of(group).listing().splitlines()
@@ -112,15 +105,6 @@ def test_a_suite_says_its_score_or_how_far_it_is(
     assert whole.is_all_of(answer.headline)
     assert (answer.headline == suite_headline(result)) == (runs == 16)
     assert (answer.sentence, answer.verdict) == (suite_lines(result)[0], result.verdict)
-
-
-@pytest.mark.parametrize("kind", ["suite", "study", "tournament"])
-def test_what_another_version_planned_is_listed_with_its_runs(database: Database, kind: str) -> None:
-    plan = Plan(kind=kind, specs=(CATALOGUE["demo"].default_spec("quick"),))
-    report = readable_report(database, load_group(database, begin_group(database, plan)))
-    assert report.answer.headline == sentence("studies_page.runs", count=0)
-    assert report.lines()
-    assert report.table().rows == ()
 
 
 def test_only_plans_with_a_command_to_resume_them_offer_it(run: RunSummary) -> None:

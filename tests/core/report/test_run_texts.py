@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.cli.views import TextView
 from app.core.messages import Message, message, sentence, text
 from app.core.messages.english import ENGLISH
 from app.core.metrics import metric_lines
@@ -21,14 +20,12 @@ from app.core.report.run_texts import (
     headline,
     headline_note,
     interval_text,
-    machine_line,
     measured_text,
     result_text,
     verdict_chip,
     verdict_line,
 )
 from app.core.storage.database import Database
-from app.core.storage.documents import read_machine
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.titles import cores_title, level_title
@@ -129,28 +126,12 @@ def test_the_interval_of_a_disturbed_run_is_of_this_run_only(summary: RunSummary
     assert certainty_text(run) == sentence("share.estimate_within", half_pct=11.49)
 
 
-def test_steps_of_ten_seconds_and_more_are_shown_in_seconds(summary: RunSummary) -> None:
-    rate: dict[str, Any] = {"metric": "images_per_s", "value": 0.824, "basis": "estimate", "spread_pct": 3.5}
-    slow = replace(summary, **rate, minimum_s=66.2605, maximum_s=69.6481)
-    assert "66.3 to 69.6 s per step" in headline_note(slow)
-    assert sentence("result.spread_of_parts", spread_pct=3.5) in headline_note(slow)
-    assert "500.0 to 9,999.0 ms per step" in headline_note(replace(slow, minimum_s=0.5, maximum_s=9.999))
-
-
 def test_there_is_advice_for_every_error_that_a_run_can_end_with() -> None:
     assert error_advice("another", "tensorflow") is None
     for code in events.ErrorCode.__args__:  # type: ignore[attr-defined]
         advice = sure(error_advice(code, "tensorflow"))
         assert advice.endswith(".")
         assert " --" not in advice.replace("start.py --repair", "")
-
-
-def test_repairing_is_advised_for_engines_that_it_repairs(second_engine: str) -> None:
-    for code in ("engine_missing", "device_unavailable"):
-        assert "--repair" in str(error_advice(code, "tensorflow"))
-        assert "Plain NumPy" in str(error_advice(code, second_engine))
-        assert "removed_since" in str(error_advice(code, "removed_since"))
-        assert "--repair" not in f"{error_advice(code, second_engine)} {error_advice(code, 'removed_since')}"
 
 
 OF_EPOCHS, REAL, NO_EPOCH = said("verdict.spread_of_epochs"), said("note.real_data"), said("verdict.no_epoch")
@@ -214,14 +195,6 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
     assert said("verdict.host_steal", share_pct="7").is_all_of(stolen)
     assert warned == warning.message
     assert said("note.virtual_machine_by", kind="kvm").is_all_of(notes[-1].text)
-
-
-@pytest.mark.parametrize("steal_pct", [[], [None], [5.0, 5.0], [0.0, 9.0]])
-def test_little_or_unknown_stolen_time_is_not_worth_a_word(stored_run: Run, steal_pct: list[float | None]) -> None:
-    samples = tuple(
-        events.TelemetryEvent(t_s=1.0, telemetry=telemetry_of({"steal_pct": value})) for value in steal_pct
-    )
-    assert {note.kind for note in notes_of(replace(stored_run, telemetry=samples))} == {"fact"}
 
 
 def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
@@ -341,18 +314,6 @@ def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypa
     assert "anna" not in shown.casefold()
 
 
-def test_a_machine_from_another_version_is_shown_as_far_as_possible() -> None:
-    def stored(record: str) -> Machine:
-        return read_machine(record, [])
-
-    cores, unknown = cores_title(None, None), sentence("result.unknown_cpu")
-    old = stored('{"cpu_name": "Old CPU"}')
-    assert machine_line(old) == f"Old CPU · {cores} · n/a · n/a"
-    new = stored('{"npu": 1, "gpus": [{"name": "New GPU", "tensor_cores": 9, "memory_bytes": 8000000000}]}')
-    assert machine_line(new) == f"{unknown} · {cores} · n/a · New GPU · n/a"
-    assert stored('{"cpu_name": {}}').cpu_name is None
-
-
 def test_an_estimate_names_the_steps_that_it_is_based_on(stored_run: Run) -> None:
     """Not the first one, which compiles; below 20 steps their number says more than their seconds."""
     assert estimate_basis(judge(stored_run)) == ""
@@ -401,25 +362,6 @@ def test_figures_are_listed_folder_by_folder_and_then_compared() -> None:
         ("Folder 2 vs. folder 1: write JPEGs", "+12.3 %"),
         ("Folder 8 vs. folder 1: predict from memory", "-0.6 %"),
     ]
-
-
-def test_a_share_is_shown_in_percent() -> None:
-    assert [value for _, value in metric_lines({"weights_changed": 0.2})] == ["20.0 %"]
-
-
-def test_no_heading_of_epochs_is_printed(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    view = TextView(WORKLOAD, SPEC, machine, quiet=False)
-    view.show(events.Phase(name="measure", epochs=11, total_steps=11))
-    assert capsys.readouterr().out == ""
-
-
-def with_telemetry(run: Run, *looks: dict[str, Any]) -> Run:
-    return replace(
-        run,
-        telemetry=tuple(
-            events.TelemetryEvent(t_s=float(at), telemetry=telemetry_of(each)) for at, each in enumerate(looks)
-        ),
-    )
 
 
 def test_every_warning_has_a_short_name() -> None:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from app.core.messages import message, text
 from app.core.records import RunSummary
 from app.core.result_file.canonical import UnfitError, decode, digest_of, file_bytes, without_durations
-from app.core.result_file.identity import uid_of
 from app.core.result_file.record import FORMAT_VERSION, Result, ResultFile, ResultSection
 from app.core.result_file.summary import summary_of
 from tests.build import golden, results
@@ -192,21 +191,6 @@ def test_what_the_file_of_format_1_says() -> None:
     assert len(sure(first.steps.durations_s)) == first.steps.count
     assert (last.comment, last.statistics.metric) == ("Œuvre, 東京 £ <b>=1+1</b>", "flop_per_s")
     assert last.machine.cpu_name == "AMD EPYC"
-
-
-def test_what_the_file_of_format_2_adds() -> None:
-    (result,) = decode((GOLDEN / "format_2.epochmark.json").read_bytes())
-    row = summary_of(result)
-    assert (row.power_limit_w, row.power_default_w, row.gpu_power_w) == (230.0, 370.0, 228.25)
-    assert (row.on_battery, row.cpu_power_w, row.work_per_j) == (False, 45.5, 21.4)
-    (card,) = sure(result.machine.gpus)
-    assert (card.power_limit_w, card.power_default_w) == (115.0, 370.0)
-    assert (card.power_min_w, card.power_max_w) == (100.0, 390.0)
-
-
-def test_what_the_file_of_format_3_adds() -> None:
-    (result,) = decode((GOLDEN / "format_3.epochmark.json").read_bytes())
-    assert (result.uid, result.plan_uid, uid_of(result)) == ("abcdefghij", "klmnopqrst", "abcdefghij")
 
 
 def test_the_shipped_schema_is_that_of_the_record() -> None:

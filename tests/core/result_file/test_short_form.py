@@ -176,22 +176,6 @@ def named(name: str) -> Result:
     return sealed(replace(result, uid=derived_uid(name), machine=Machine(cpu_name=name, device_name=name)))
 
 
-@pytest.mark.parametrize("name", ["X EPOCHMARK2", "EPOCHMARK2:A", "A:B:C", " ", "EPOCHMARK1 EPOCHMARK2"])
-def test_a_name_does_not_look_like_another_result(name: str) -> None:
-    two = (named(name), named("Y"))
-    for text, expected in ((short_form(two[0]), two[:1]), (short_forms(two), two)):
-        again = read_short_forms(text)
-        assert len(again) == len(expected)
-        assert [each.uid for each in again] == [each.uid for each in expected]
-
-
-def test_what_has_no_form_is_left_out_and_the_rest_is_in_the_code() -> None:
-    usual = named("X")
-    other = replace(usual, spec=replace(usual.spec, threads=1))
-    assert short_forms([other, usual, other]) == short_form(usual)
-    assert short_forms([other]) == ""
-
-
 @pytest.mark.slow
 @given(st.data())
 def test_a_wrong_letter_in_any_of_several_refuses_all(data: st.DataObject) -> None:
@@ -202,13 +186,6 @@ def test_a_wrong_letter_in_any_of_several_refuses_all(data: st.DataObject) -> No
         read_short_forms(text[:place] + letter + text[place + 1 :])
     refusals = (said("short_form.wrong_letter"), said("short_form.not_one"))
     assert any(each.is_in(str(refused.value)) for each in refusals)
-
-
-@pytest.mark.parametrize("letters", ["", " ", ":"])
-def test_too_many_at_once_are_refused_as_that(letters: str) -> None:
-    text = " ".join([short_form(named("X"))] * (RESULTS_LIMIT + 1)) + letters * 10_000
-    with pytest.raises(UsageError, match=said("short_form.too_many", limit="3").pattern):
-        read_short_forms(text)
 
 
 def with_field(number: int, text: str) -> str:
@@ -238,16 +215,6 @@ OLD = "EPOCHMARK1:MNIST-MLP:1:QE:128:FLOAT32:SE:2.26998:2.22438:2.31744:V:TENSOR
 def test_a_code_of_an_earlier_version_is_the_result_of_its_file() -> None:
     text = f"{OLD}:{binascii.crc_hqx(OLD.encode(), 0):04X}"
     assert read_short_form(text).uid == uid_of(golden()[2])
-
-
-@given(st.integers(1, 16), st.text(sorted(ALPHANUMERIC - {":"}), max_size=12))
-def test_whatever_is_taken_is_as_right_as_a_file(number: int, text: str) -> None:
-    try:
-        result = read_short_form(with_field(number, text))
-    except UsageError:
-        return
-    check(result)
-    assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result
 
 
 @pytest.mark.parametrize("workload_id", list(CATALOGUE))

@@ -72,13 +72,6 @@ def test_macos_is_asked_to_watch_this_process(log: Path) -> None:
     assert helpers() == []
 
 
-@pytest.mark.parametrize("system", ["linux", "darwin", "freebsd14", "emscripten"])
-def test_a_system_that_cannot_be_asked_changes_nothing(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with stay_awake(system):
-        assert helpers() == []
-
-
 def test_windows_keeps_the_thread_awake_and_lets_it_go(monkeypatch: pytest.MonkeyPatch) -> None:
     states: list[int] = []
     kernel = type("Kernel", (), {"SetThreadExecutionState": staticmethod(states.append)})
@@ -113,13 +106,3 @@ def test_a_run_holds_them_from_its_start_to_its_end(log: Path, paths: Paths, mac
     session.cancel()
     session.wait(60)
     assert helpers() == []
-
-
-@needs_scripts
-@pytest.mark.slow
-def test_a_helper_that_is_refused_leaves_no_zombie(log: Path) -> None:
-    refusing = log.parent / "bin" / "systemd-inhibit"
-    refusing.write_text(f"#!/bin/sh\necho refused >> {log}\nexit 1\n")
-    with stay_awake("linux"):
-        lines(log, 2)
-        wait_until(lambda: not [each for each in psutil.Process().children() if each.name() == "systemd-inhibit"])

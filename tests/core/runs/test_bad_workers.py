@@ -11,12 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.core.errors import refusal
 from app.core.paths import Paths
 from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
 from app.core.runs.session import WARNINGS, WARNINGS_OF_A_CODE
-from app.core.runs.worker import exit_message
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT
 from tests.core.runs.running import (
@@ -47,17 +45,6 @@ def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, record
     finish(session)
     summary = stored(paths, session).summary
     assert (summary.status, summary.epochs_done) == ("cancelled", 1)
-    assert not psutil.pid_exists(worker_pid(recorder))
-
-
-def test_a_worker_deaf_to_cancel_can_be_killed_at_once(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    patient = RunLimits(cancel_s=1_000, terminate_s=1_000)
-    session = start_run(Runner(paths, machine, patient), demo(outcome="hang"), recorder)
-    assert recorder.first_epoch.wait(20)
-    session.cancel()
-    session.kill()
-    finish(session)
-    assert stored(paths, session).summary.status == "cancelled"
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
@@ -130,18 +117,6 @@ def test_a_worker_that_no_longer_beats_is_ended_although_it_may_be_silent_for_lo
     assert not recorder.of(events.Alive)
 
 
-def test_a_flood_of_events_is_followed_to_its_end(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:
-    body = """
-    say(HELLO)
-    line = b'{"type":"log","message":"' + b"x" * 200 + b'"}\\n'
-    for _ in range(300):
-        say(line * 100)
-    say(b'{"type":"end","status":"completed"}\\n')
-    """
-    assert ran(demo(), recorder, command=fake_worker(tmp_path, body)).summary.status == "completed"
-    assert len(recorder.of(events.Log)) == 30_000
-
-
 def test_warnings_without_end_are_kept_by_kind_and_all_in_all(
     ran: Ran, tmp_path: Path, recorder: Recorder
 ) -> None:
@@ -162,17 +137,6 @@ def test_warnings_without_end_are_kept_by_kind_and_all_in_all(
     assert last.code == "events_left_out"
     assert sure(last.said).arguments["count"] == 20 * 200 - WARNINGS
     assert run.summary.status == "completed"
-
-
-def test_children_of_a_worker_do_not_outlive_the_run(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:
-    body = """
-    import subprocess
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    say(HELLO + b'{"type":"log","message":"%d"}\\n{"type":"end","status":"completed"}\\n' % child.pid)
-    """
-    ran(demo(), recorder, limits=QUICK_TO_ACT, command=fake_worker(tmp_path, body))
-    child = int(recorder.of(events.Log)[0].message)
-    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
 
 
 def test_a_worker_that_cannot_be_started_is_a_stored_failure(ran: Ran, recorder: Recorder) -> None:
@@ -221,30 +185,6 @@ def test_a_system_that_refuses_threads_is_named_and_no_worker_remains(paths: Pat
     assert said("worker.threads_refused").is_all_of(stored(paths, session).summary.error_message or "")
     assert session.trouble is None
     assert psutil.Process().children() == children
-
-
-@pytest.mark.parametrize(
-    ("error", "is_refusal"),
-    [
-        (RuntimeError("can't start new thread"), True),
-        (BlockingIOError(11, "Resource temporarily unavailable"), True),
-        (RuntimeError("dictionary changed size during iteration"), False),
-        (OSError(28, "No space left on device"), False),
-    ],
-)
-def test_a_refused_thread_is_told_from_a_bug(error: Exception, *, is_refusal: bool) -> None:
-    assert (refusal(error) is not None) == is_refusal
-
-
-def test_an_engine_that_got_no_thread_is_told_from_a_crash() -> None:
-    last = "env.cc:382] Check failed: ret == 0 (11 vs. 0)Thread tf_Compute creation via pthread_create() failed."
-    assert (
-        exit_message(-6, [last, "Fatal Python error: Aborted"], has_computers=False).code
-        == "worker.threads_refused"
-    )
-    assert (
-        exit_message(-6, ["Fatal Python error: Aborted"], has_computers=False).code == "run.crashed_after_saying"
-    )
 
 
 def test_another_computers_words_are_kept_without_its_folders_and_addresses(

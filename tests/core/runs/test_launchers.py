@@ -4,8 +4,6 @@ import socket
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.errors import UsageError
 from app.core.messages import Message
@@ -98,28 +96,6 @@ def test_what_cannot_be_used_is_said(environment: dict[str, str], engine: str, c
     with pytest.raises(UsageError) as caught:
         place_of(environment, engine)
     assert code_of(caught.value) == f"computers.{code}"
-
-
-def test_an_unknown_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(*_: Any, **__: Any) -> None:
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(UsageError) as caught:
-        place_of(TORCHRUN, "torch")
-    assert code_of(caught.value) == "computers.unknown_address"
-
-
-@given(
-    st.dictionaries(st.sampled_from([*SLURM, *TORCHRUN, *OPEN_MPI, *PMI, *TF_CONFIG]), st.text(max_size=20)),
-    st.sampled_from(["tensorflow", "jax"]),
-)
-def test_any_variables_are_a_place_or_refused(environment: dict[str, str], engine: str) -> None:
-    try:
-        place = place_of(environment, engine)
-    except UsageError:
-        return
-    assert 0 <= place.rank < place.count <= 64
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
-from tests.build import begin, set_fields, telemetry_of
+from tests.build import begin, telemetry_of
 from tests.core.runs.running import start_run
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -197,40 +197,3 @@ def test_the_verdict_is_sent_every_ten_seconds_if_it_changes(database: Database,
     (verdict,) = run.live.news()
     assert isinstance(verdict, events.Judged)
     assert (verdict.level, [reason.code for reason in verdict.reasons]) == ("invalid", ["suspended"])
-
-
-def test_a_live_verdict_does_not_look_up_the_peak(database: Database, machine: Machine) -> None:
-    run = Watched(database, machine)
-    set_fields(database, step_median_s=0.1)
-    writer = RunWriter(database, sure(run.state.summary).id)
-    writer.add(events.Model(parameters_count=1, flops_per_example=1_000_000))
-    asked: list[str] = []
-    database.connection.set_trace_callback(asked.append)
-    assert run.news(after_s=10.0) == ["verdict"]
-    assert asked
-    assert not [sql for sql in asked if "matmul" in sql]
-
-
-def test_what_takes_long_is_done_less_often(database: Database, machine: Machine) -> None:
-    run = Watched(database, machine, preset="quick")
-    run.steps(*WIDE)
-    run.clock.cost_s = 1.0  # each read of the clock: the estimate took a second
-    assert run.news(after_s=1.0) == ["estimate"]
-    run.clock.cost_s = 0.0
-    run.steps(*WIDE)
-    assert "estimate" not in run.news(after_s=15.0)
-    assert "estimate" in run.news(after_s=5.0)
-
-
-def test_a_database_that_fails_costs_a_verdict_and_not_the_run(database: Database, machine: Machine) -> None:
-    run = load_run(database, begin(database, machine, workload="demo")).summary
-    state = RunState(DEMO.default_spec(), run, keeps_steps=True)
-    watch = LiveVerdict(state, database, machine, verdict_s=0.0)
-    measuring = events.Phase(name="measure")
-    state.follow(measuring)
-    watch.follow(measuring)
-    assert [event.type for event in watch.news()] == ["verdict"]
-    database.close()
-    assert list(LiveVerdict(state, database, machine).news()) == []
-    watch.follow(measuring)
-    assert list(watch.news()) == [], "the database is closed"

@@ -104,13 +104,6 @@ def test_each_engine_has_needs_of_its_own(machine: Machine, engine: str, fitting
     assert (problem is None) == (NEEDS[engine] is None)
 
 
-def test_nothing_is_certain_if_nothing_is_known(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = WORKLOAD.default_spec(batch_size=1_000)
-    assert memory_problem(spec, replace(machine, memory_bytes=None)) is None
-    monkeypatch.setattr(Workload, "memory_need", lambda *_: None)
-    assert memory_problem(spec, machine) is None
-
-
 @pytest.mark.parametrize(
     ("batch_size", "words"),
     [

@@ -1,7 +1,7 @@
 """Waiting for a power limit that the user sets: what is waited for, and what is said."""
 
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,12 @@ from app.core.plans.repeat import repeat_plan
 from app.core.plans.study.axes import with_values
 from app.core.records import PlannedRun
 from app.core.runs.plan_session import PlanCallbacks, Wait, run_plan
-from app.core.runs.power_limit import LimitWait, PowerLimits, power_limits_for, telemetry_until
+from app.core.runs.power_limit import LimitWait, PowerLimits, power_limits_for
 from app.core.runs.runner import Runner
 from tests.build import plan_preset
 from tests.core.hardware.made_up import write
 from tests.core.hardware.packages import package, run_command
-from tests.sure import only, sure
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
@@ -144,24 +144,6 @@ def test_a_study_of_a_cpu_sets_all_packages_and_ends_with_the_way_back(
     assert list(cpu.limits.read_uw().values()) == [45_250_000, 65_000_000]
 
 
-def test_a_limit_that_something_else_changes_is_waited_for_again(machine: Machine, tmp_path: Path) -> None:
-    cpu = Cpu(tmp_path, 65_000_000)
-    limits, planned = cpu.power_limits(cpu.machine(machine)), repeat_plan(spec_at(33), 1).runs()[0]
-    for drifts_to_uw in (None, None, 50_000_000):
-        cpu.drifts_to_uw = drifts_to_uw
-        limits.wait(planned, threading.Event(), partial(cpu.on_waiting, planned))
-    assert [only(LimitWait, wait).now_w for wait in cpu.told] == [65.0, 50.0]
-    assert limits.restore_command == cpu.command_of(machine, None, 65.0), "the limit found first"
-
-
-def test_a_limit_that_is_never_reached_is_restored_as_well(machine: Machine, tmp_path: Path) -> None:
-    cpu = Cpu(tmp_path, 4_095_000_000)
-    limits, planned = cpu.power_limits(cpu.machine(machine)), repeat_plan(spec_at(65), 1).runs()[0]
-    limits.wait(planned, threading.Event(), partial(cpu.on_waiting, planned))
-    assert cpu.limits.read_w() == 65.0
-    assert limits.restore_command == cpu.command_of(machine, None, 4_095.0)
-
-
 def test_a_cpu_takes_limits_up_to_its_own(paths: Paths, machine: Machine) -> None:
     cpu = replace(machine, cpu_name="Intel Core i7", cpu_power_limit_w=28.0, cpu_power_rated_w=15.0)
     runner = Runner(paths, cpu)
@@ -176,12 +158,6 @@ def test_at_the_default_nothing_has_to_be_restored(with_card: Machine) -> None:
     limits, told = waited(Script(368.0, 230.0, 370.0), with_card, 370, 230, 370)
     assert told == []
     assert limits.restore_command is None
-
-
-def test_a_sleeping_card_is_waited_for(with_card: Machine) -> None:
-    _, told = waited(Script(None, 230.0), with_card, 230)
-    assert [wait.now_w for wait in told] == [None]
-    assert told[0].text != LimitWait(230, 370.0, None).text
 
 
 def test_a_card_that_is_lost_ends_the_plan_and_a_cancelled_wait_does_not_raise(with_card: Machine) -> None:
@@ -233,32 +209,3 @@ def test_a_plan_says_what_to_run_and_how_to_go_back(paths: Paths, with_card: Mac
     assert session.wait(60)
     assert (session.status, told) == ("completed", [(1, "set 0 230")])
     assert sure(session.restore_command) == "set 0 None"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("end", ["cancel", "kill"])
-def test_a_wait_can_be_cancelled(paths: Paths, with_card: Machine, end: str) -> None:
-    waits, begun = threading.Event(), list[int]()
-
-    def readings(stop: threading.Event) -> Generator[Telemetry, None, None]:
-        yield Telemetry(gpus=(GpuTelemetry(0, power_limit_w=370.0),))
-        assert stop.wait(60)
-
-    callbacks = PlanCallbacks(
-        on_run_started=lambda planned, run_id: begun.append(run_id), on_waiting=lambda *_: waits.set()
-    )
-    limits = PowerLimits(with_card, lambda _: 0, readings, lambda *_: None)
-    session = run_plan(repeat_plan(spec_at(230), 2), Runner(paths, with_card), callbacks, conditions=[limits])
-    assert waits.wait(60)
-    act: Callable[[], None] = getattr(session, end)
-    act()
-    assert session.wait(60)
-    assert (session.status, begun) == ("cancelled", [])
-
-
-def test_telemetry_of_this_computer_arrives_until_it_is_stopped() -> None:
-    stop = threading.Event()
-    readings = telemetry_until(stop)
-    next(readings)
-    stop.set()
-    assert list(readings) == []

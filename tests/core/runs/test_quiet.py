@@ -6,7 +6,7 @@ import pytest
 
 from app.core.messages import sentence
 from app.core.plans.repeat import repeat_plan
-from app.core.runs.quiet import QuietComputer, QuietWait, look_around
+from app.core.runs.quiet import QuietComputer, QuietWait
 from app.core.verdict.preflight import passing
 from workloads import CATALOGUE
 from workloads.protocol.events import Reason
@@ -50,14 +50,6 @@ def test_a_computer_that_stays_busy_is_waited_for_in_vain_only_so_long() -> None
     assert computer.waits[0].text == sentence("run.waiting_for_quiet", cause=cause, left_s=28.0)
 
 
-def test_a_wait_that_was_cancelled_does_not_look_again() -> None:
-    stop = threading.Event()
-    stop.set()
-    computer = Computer(1000)
-    computer.wait(stop)
-    assert computer.now_s == 100.0
-
-
 def test_only_what_may_pass_is_waited_for() -> None:
     lasting = Telemetry(on_battery=True, power_plan="powersave", cpu_held_pct=50.0)
     assert passing((lasting, lasting)) == ()
@@ -70,10 +62,3 @@ def test_only_the_first_run_waits_and_demos_never_do(workload: str, runs: int, l
     computer = Computer(0)
     computer.wait(workload=workload, runs=runs)
     assert computer.busy_looks == -looks
-
-
-@pytest.mark.slow
-def test_a_look_around_this_computer_ends_early_if_it_is_cancelled() -> None:
-    stop = threading.Event()
-    stop.set()
-    assert look_around(stop) == ()

@@ -16,19 +16,8 @@ from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner, exact_spec
-from app.core.storage.database import Database
 from tests.conftest import pretend_installed
-from tests.core.runs.running import (
-    QUICK_TO_ACT,
-    Ran,
-    Recorder,
-    demo,
-    fake_worker,
-    finish,
-    start_run,
-    stored,
-    worker_pid,
-)
+from tests.core.runs.running import Ran, Recorder, demo, fake_worker, finish, start_run, stored, worker_pid
 from tests.saying import said
 from tests.systems import FATAL
 from workloads import CATALOGUE
@@ -145,34 +134,6 @@ def test_a_full_disk_during_a_run_is_reported_and_the_run_still_ends(
     assert kept == list(range(200))
 
 
-def test_a_database_locked_during_a_run_costs_neither_time_nor_epochs(
-    paths: Paths, machine: Machine, recorder: Recorder
-) -> None:
-    spec = CATALOGUE["demo"].default_spec(epochs=20, parameters={"step_s": 0})
-    session = start_run(Runner(paths, machine), spec, recorder)
-    with Database(paths.database) as database:
-        database.connection.execute("BEGIN IMMEDIATE")
-        assert not session.wait(2), "the end waits for the database"
-        assert len(recorder.of(events.Epoch)) == 20, "the run itself does not"
-        database.connection.execute("ROLLBACK")
-    finish(session)
-    assert session.trouble is None
-    assert len(stored(paths, session).epochs) == 20
-    assert stored(paths, session).summary.status == "completed"
-
-
-def test_a_slow_listener_is_not_a_hung_worker(ran: Ran) -> None:
-    pause = threading.Event()
-
-    def listener(event: events.Event) -> None:
-        if isinstance(event, events.Epoch) and event.index == 0:
-            pause.wait(2 * QUICK_TO_ACT.hung_s)
-
-    run = ran(demo(), listener, limits=QUICK_TO_ACT)
-    assert run.summary.status == "completed"
-    assert all(warning.seq == 1 for warning in run.warnings), "1: before the worker spoke"
-
-
 ON_CPU = """
 say(HELLO)
 say(b'{"type":"environment","engine":"tensorflow","device":"cpu","precision":"float32","jit":false}\\n')
@@ -228,16 +189,6 @@ def test_only_those_whose_engine_the_doctor_examines_are_sent_there(
         (warning,) = ran(spec, machine=with_gpu, command=command).warnings
         code = "run.gpu_not_used" if sends else "run.gpu_not_used_by_other"
         assert said(code, engine=title, gpu="A GPU").is_all_of(warning.message)
-
-
-def test_two_runs_side_by_side_are_kept_apart(paths: Paths, machine: Machine) -> None:
-    runner = Runner(paths, machine)
-    sessions = [start_run(runner, demo()), start_run(runner, demo(step_s=0.02))]
-    for session in sessions:
-        finish(session)
-    runs = [stored(paths, session) for session in sessions]
-    assert [(run.summary.status, len(run.epochs)) for run in runs] == [("completed", 3)] * 2
-    assert (runs[0].summary.value or 0) < (runs[1].summary.value or 0)
 
 
 @pytest.mark.parametrize("values", [{"seed": 2**70}, {"epochs": 2**40}, {"threads": 10**9}])

@@ -11,7 +11,6 @@ from app.core.paths import Paths
 from app.core.runs.worker import SecondClock
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.verdict.rules import judge
-from app.core.verdict.training_rules import CLOCK_PCT, CLOCK_S
 from tests.core.runs.running import Ran
 from tests.saying import said
 from tests.sure import sure
@@ -61,36 +60,6 @@ def every(step_s: float, seconds: float) -> list[float]:
 @pytest.mark.parametrize("rate", [0.5, 0.9, 1.0])
 def test_it_measures_how_fast_the_workers_clock_runs(step_s: float, rate: float) -> None:
     assert behind(clocks(every(step_s, 40), [], rate=rate)) == pytest.approx(1 - rate, abs=0.002)
-
-
-STOPS = {
-    "at the beginning": [(0.5, 9.0)],
-    "in the middle": [(12.0, 22.0)],
-    "at the end": [(25.0, 31.0)],
-    "until it is over": [(21.0, 31.0)],
-    "again and again until it is over": [(20.0 + number, 20.98 + number) for number in range(11)],
-    "nearly always": [(2.0, 29.0)],
-    "twice": [(0.5, 14.0), (16.0, 31.0)],
-    "each second": [(begin_s, begin_s + 0.6) for begin_s in range(30)],
-}
-
-
-@pytest.mark.parametrize("held_up", STOPS.values(), ids=STOPS)
-@pytest.mark.parametrize("step_s", [0.1, 0.5, 1.5])
-def test_a_reader_that_is_held_up_makes_no_clock_slow(held_up: list[tuple[float, float]], step_s: float) -> None:
-    metrics = clocks(every(step_s, 30), held_up)
-    assert not metrics or is_agreed(metrics)
-
-
-@pytest.mark.parametrize("full_from_s", [1.0, 15.0, 23.0])
-def test_a_full_queue_does_not_make_a_clock_slow(full_from_s: float) -> None:
-    metrics = clocks(every(0.1, 30), [], full_from_s=full_from_s)
-    assert not metrics or is_agreed(metrics)
-
-
-def is_agreed(metrics: dict[str, float]) -> bool:
-    behind_s = metrics["parent_clock_s"] - metrics["worker_clock_s"]
-    return behind_s < CLOCK_S + CLOCK_PCT / 100 * metrics["parent_clock_s"]
 
 
 def test_a_busy_computer_delivers_late_and_unevenly() -> None:

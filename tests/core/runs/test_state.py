@@ -27,10 +27,6 @@ def after(summary: RunSummary | None, *seen: events.Event, keeps_steps: bool = F
     return state
 
 
-def steps(*durations_s: float) -> events.Steps:
-    return events.Steps(t_s=9.0, phase="measure", epoch=0, first_index=0, durations_s=durations_s)
-
-
 @pytest.fixture
 def begun(summary: RunSummary) -> RunSummary:
     return replace(
@@ -57,11 +53,6 @@ def test_the_live_record_has_the_results_so_far(begun: RunSummary) -> None:
     epochs = [events.Epoch(index=index, duration_s=60.0 + index, train_s=59.0) for index in range(2)]
     live = sure(after(begun, *epochs).live())
     assert (live.value, live.epochs_done, live.basis) == (61.0, 2, "later_epochs")
-
-
-def test_steps_are_kept_only_where_they_are_wanted() -> None:
-    assert after(None, steps(0.2, 0.1)).steps is None
-    assert list(sure(after(None, steps(0.2, 0.1), keeps_steps=True).steps).durations_s) == [0.2, 0.1]
 
 
 def test_it_measures_only_in_that_phase() -> None:
@@ -165,12 +156,6 @@ def test_time_left_comes_from_measured_steps_and_validation() -> None:
     assert progress.remaining_s == pytest.approx(26 * 0.5 + 3 * 2.0)
 
 
-def test_time_left_follows_the_latest_fifty_steps() -> None:
-    long = events.Phase(name="measure", epochs=4, total_steps=4_000)
-    progress = followed(long, step_events(0, 0, *[5.0] * 100), step_events(0, 100, *[1.0] * 50))
-    assert progress.step_s == 1.0
-
-
 def test_time_left_is_known_only_while_measuring() -> None:
     progress = followed(MEASURE, step_events(0, 0, 1.0, 1.0))
     assert progress.remaining_s is not None
@@ -210,11 +195,3 @@ def test_steps_take_no_longer_than_the_time_that_is_left() -> None:
     slow = events.Steps(t_s=22.0, phase="measure", epoch=0, first_index=0, durations_s=(6.0, 6.0))
     progress = followed(limited, slow)
     assert (progress.fraction, progress.remaining_s) == (0.02, 8.0)
-
-
-def test_events_of_other_kinds_change_nothing() -> None:
-    progress = followed(MEASURE, step_events(0, 0, 1.0, 1.0))
-    before = (progress.fraction, progress.remaining_s)
-    for event in (events.Log(message="hello"), events.Warn(code="x", message="y"), events.End(status="completed")):
-        progress.follow(event)
-    assert (progress.fraction, progress.remaining_s) == before

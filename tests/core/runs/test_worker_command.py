@@ -10,7 +10,6 @@ import workloads
 from app.core.paths import Paths
 from app.core.runs.worker_command import worker_command
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES
 from workloads.engines.setup import foreign_variables
 
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec
@@ -67,13 +66,6 @@ def test_nothing_that_changes_a_run_gets_through_and_what_the_system_needs_does(
         "TF_CPP_MIN_LOG_LEVEL": "1",
     }
     assert HARMLESS.items() <= clean.items()
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("device", ["cpu", "auto"])
-def test_surroundings_change_no_engine(engine: str, device: str, paths: Paths) -> None:
-    spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device=device)
-    assert worker_command(spec, paths, HOSTILE) == worker_command(spec, paths, {})
 
 
 @pytest.mark.parametrize("name", ["HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ONEAPI_DEVICE_SELECTOR"])

@@ -1,9 +1,6 @@
 """Backups, and damaged files, which are set aside unchanged and replaced by the last backup."""
 
-import logging
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,6 @@ from app.core.storage import database as module
 from app.core.storage.database import Database, DatabaseError, back_up, backup_path
 from app.core.storage.runs import list_runs
 from tests.build import make_many, store
-from tests.conftest import ROOT
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
@@ -113,27 +109,3 @@ def test_a_large_file_is_checked_once_it_has_shown_damage(
     assert said("database.try_again_to_repair").is_all_of(failed.value.advice_text)
     assert listed(paths) == ids
     assert not list(paths.data.glob("*.suspect"))
-
-
-def test_a_sound_file_stays_also_if_damage_was_suspected(
-    paths: Paths, ids: list[int], caplog: pytest.LogCaptureFixture
-) -> None:
-    paths.database.with_name("runs.sqlite3.suspect").touch()
-    with caplog.at_level(logging.INFO):
-        assert listed(paths) == ids
-    assert (caplog.text, aside(paths), list(paths.data.glob("*.suspect"))) == ("", [], [])
-
-
-@pytest.mark.slow
-def test_many_processes_replace_a_file_once(paths: Paths, ids: list[int]) -> None:
-    damage(paths.database)
-    program = (
-        "import sys; from pathlib import Path; from app.core.storage.database import Database;"
-        "from app.core.storage.runs import list_runs;"
-        "print(len(list(list_runs(Database(Path(sys.argv[1]))))))"
-    )
-    command = [sys.executable, "-c", program, str(paths.database)]
-    started = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(4)]
-    told = [int(process.communicate(timeout=100)[0]) for process in started]
-    assert told == [len(ids)] * 4
-    assert len(aside(paths)) == 1

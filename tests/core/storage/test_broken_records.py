@@ -1,15 +1,11 @@
 """Runs whose stored record is broken: shown as such, and no other run suffers."""
 
-import csv
-import io
 import json
-import os
 import re
 
 import pytest
 
 from app.core.analysis.headline import Measured, headline_of
-from app.core.paths import Paths
 from app.core.records import Headline
 from app.core.redaction.private_texts import table_private_texts
 from app.core.report.formats.csv_table import csv_lines
@@ -28,19 +24,6 @@ from tests.build import begin, block, record, set_fields, store
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("epochs", [1_034, 1_100, 20_000])
-def test_a_run_of_very_many_epochs_has_a_headline_and_hides_nothing(
-    database: Database, machine: Machine, epochs: int
-) -> None:
-    run_id = store(database, machine, *[2.0] * epochs)
-    other = store(database, machine, 3.0, 3.0)
-    assert [run.id for run in list_runs(database)] == [other, run_id]
-    run = load_run(database, run_id)
-    assert (run.summary.value, run.summary.epochs_done) == (2.0, epochs)
-    assert run.summary.confidence_pct == pytest.approx(95, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -143,62 +126,6 @@ def test_events_of_a_run_that_is_gone_are_not_lost(database: Database, machine: 
     with pytest.raises(RunGoneError, match=said("runs.gone", run_id=run_id).pattern):
         writer.finish("completed", None)
     assert [event.type for event in writer.unsaved()] == ["epoch"]
-
-
-def test_an_export_continues_if_a_run_is_deleted_during_it(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database, Database(paths.database) as other:
-        ids = [store(database, machine, 3.0, 2.0) for _ in range(3)]
-        runs = load_runs(database, [*ids, 99])
-        found = [next(runs).summary.id]
-        delete_runs(other, ids[1:])
-        found += [run.summary.id for run in runs]
-        assert found == ids, "as it was when it began"
-        assert [run.id for run in list_runs(database)] == ids[:1]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="an open file can't be renamed there")
-def test_a_run_whose_file_was_replaced_says_where_it_is(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        writer = RunWriter(database, run_id)
-        for path in paths.data.glob("runs.sqlite3*"):
-            path.rename(path.with_name(f"aside-{path.name}"))
-        with Database(paths.database):
-            pass
-        with pytest.raises(RunGoneError, match=said("runs.replaced", run_id=run_id).pattern):
-            writer.finish("completed", None)
-
-
-def test_a_value_that_a_spec_cannot_have_is_damage(database: Database, machine: Machine) -> None:
-    spec = {"workload": "mnist_mlp", "jit": "yes", "engine": 7, "settings": {"a": 1, "b": []}, "newer": {}}
-    run_id = store(database, machine, 3.0, 2.0)
-    set_fields(database, spec=spec)
-    exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
-    assert exported["damage"] == ["what was asked (engine, jit, settings)"]
-    assert exported["spec"]["workload"] == "mnist_mlp"
-
-
-@pytest.mark.parametrize("code", ["memory.computer_too_small", "future.code"])
-def test_a_stored_message_without_its_sentence_or_arguments_is_shown_plainly(
-    database: Database, machine: Machine, code: str
-) -> None:
-    run_id = record(database, machine, events.Warn(code="slow", message="As it came."))
-    assert [warning.message for warning in load_run(database, run_id).warnings] == ["As it came."]
-    database.connection.execute("UPDATE warnings SET said = json_object('code', ?)", (code,))
-    reasons = judge(load_run(database, run_id)).reasons
-    assert [reason.text for reason in reasons if reason.code == "slow"] == [code]
-
-
-@pytest.mark.parametrize("cell", ["As it came.", {"code": 1}])
-def test_an_error_that_is_no_message_costs_nothing_else(
-    database: Database, machine: Machine, cell: object
-) -> None:
-    run_id = store(database, machine, 3.0, 2.0)
-    set_fields(database, error_said=cell)
-    (listed,) = list_runs(database)
-    assert (listed.id, listed.value, listed.error_code) == (run_id, 2.0, "damaged_record")
-    (row,) = csv.DictReader(io.StringIO("".join(csv_lines(rows_for_export(database)))))
-    assert row["value"] == "2.0"
 
 
 def test_what_a_newer_version_stored_survives_a_change_and_is_exported(

@@ -12,8 +12,6 @@ import pytest
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.storage.database import Database, DatabaseError
-from app.core.storage.migration import OLD_FORMAT
-from app.core.storage.runs import list_runs
 from app.core.storage.schema import FORMAT
 from tests.conftest import ROOT
 from tests.core.storage import figures
@@ -116,68 +114,12 @@ def test_a_full_disk_is_reported_in_a_sentence(database: Database) -> None:
         connection.execute(ADD_PLAN, ("a", "x" * 100_000))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
-@pytest.mark.slow
-@pytest.mark.parametrize("room_bytes", [0, 4_096, 40_000])
-def test_a_disk_that_is_full_at_the_start_is_not_called_a_lack_of_rights(tmp_path: Path, room_bytes: int) -> None:
-    code = f"""
-import resource, sys
-from pathlib import Path
-from app.core.storage.database import Database, DatabaseError
-resource.setrlimit(resource.RLIMIT_FSIZE, ({room_bytes}, {room_bytes}))
-try:
-    Database(Path(sys.argv[1]) / "runs.sqlite3")
-except DatabaseError as error:
-    print(error.message.code)
-"""
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout == "database.disk_full\n"
-
-
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write to")
 def test_an_unwritable_folder_is_reported_in_a_sentence() -> None:
     not_created = said("folders.not_created", folder="/proc/epochmark")
     with pytest.raises(UsageError, match=not_created.pattern) as refused:
         Database(Path("/proc/epochmark/runs.sqlite3"))
     assert "EPOCHMARK_HOME" in (refused.value.advice_text or "")
-
-
-def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
-    database.connection.execute("PRAGMA query_only = ON")
-    refusal = pytest.raises(DatabaseError, match=said("database.no_access").pattern)
-    with refusal as refused, database.transaction() as connection:
-        connection.execute(ADD_PLAN, ("a", "{}"))
-    assert said("database.check_permissions").is_all_of(refused.value.advice_text)
-
-
-def test_a_file_of_a_trial_version_is_refused_and_left_alone(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        database.connection.execute(f"PRAGMA user_version = {OLD_FORMAT - 1}")
-    before = paths.database.read_bytes()
-    with pytest.raises(DatabaseError, match=said("database.too_old", version=str(OLD_FORMAT - 1)).pattern):
-        Database(paths.database)
-    assert paths.database.read_bytes() == before
-
-
-@pytest.mark.parametrize("before", ["PRAGMA application_id", "PRAGMA user_version", "SELECT count(*)"])
-def test_a_file_that_another_makes_while_it_is_looked_at_is_not_called_newer(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, before: str
-) -> None:
-    others: list[None] = []
-
-    class Looking(sqlite3.Connection):
-        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-            if sql.startswith(before) and not others:
-                others.append(None)
-                Database(paths.database).close()
-            return super().execute(sql, *values)
-
-    connect = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda *given, **how: connect(*given, **how, factory=Looking))
-    with Database(paths.database) as database:
-        assert list(list_runs(database)) == []
-    assert others
 
 
 @pytest.mark.slow
@@ -204,19 +146,6 @@ def test_many_may_make_the_file_at_once(paths: Paths) -> None:
 def expected() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(gzip.decompress(figures.EXPECTED.read_bytes()))
     return found
-
-
-@pytest.mark.parametrize("name", figures.formats())
-def test_a_file_that_another_program_packed_and_spells_otherwise_opens(name: str, paths: Paths) -> None:
-    paths.database.write_bytes(gzip.decompress((figures.DATABASES / f"{name}.sqlite3.gz").read_bytes()))
-    with contextlib.closing(sqlite3.connect(paths.database, isolation_level=None)) as other:
-        count = other.execute("SELECT count(*) FROM runs").fetchone()[0]
-        other.execute("DROP INDEX runs_by_workload")
-        other.execute('CREATE INDEX "runs_by_workload" on "runs"("workload")')
-        other.execute("VACUUM")
-    with Database(paths.database) as database:
-        assert database.connection.execute("SELECT count(*) FROM runs").fetchone()[0] == count
-    assert not list(paths.data.glob("*damaged*"))
 
 
 @pytest.mark.slow

@@ -1,34 +1,21 @@
 """The history: groups as rows, what was stored of them, and what surrounded a run."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
 from app.core.records import Plan, PlanPlace, Side
-from app.core.storage.database import Database, DatabaseError
+from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, group_places, list_groups, load_group
 from app.core.storage.past_runs import past_runs
-from app.core.storage.queries import (
-    SORT_KEYS,
-    Query,
-    find_history,
-    find_ids,
-    purge_trash,
-    restore_runs,
-    trash_runs,
-)
+from app.core.storage.queries import Query, find_history, find_ids, purge_trash, restore_runs, trash_runs
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import delete_runs, list_runs
 from tests.build import set_fields, store, telemetry_of
 from tests.conftest import MACHINE
-from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
@@ -67,21 +54,6 @@ def test_runs_of_a_group_are_one_row_where_its_first_run_is(grouped: Database) -
     assert history.workloads == {"mnist_mlp", "cifar10_keras_cnn"}
 
 
-@given(st.sampled_from(SORT_KEYS), st.booleans(), st.sampled_from(["", "2", "failed", "mnist", "completed mnist"]))
-def test_nothing_is_lost_or_shown_twice(grouped: Database, sort: str, descending: bool, text: str) -> None:
-    query = Query(text=text, sort=sort, descending=descending)
-    history = find_history(grouped, query)
-    assert history.ids == find_ids(grouped, query)
-    opened = [run_id for row in history.rows for run_id in ([row] if row > 0 else history.groups[-row])]
-    assert sorted(opened) == sorted(history.ids)
-    order = {run_id: place for place, run_id in enumerate(history.ids)}
-    firsts = [order[row if row > 0 else history.groups[-row][0]] for row in history.rows]
-    assert firsts == sorted(firsts)
-    for runs in history.groups.values():
-        assert [order[run_id] for run_id in runs] == sorted(order[run_id] for run_id in runs)
-    assert history.total == 30
-
-
 def test_deleted_runs_leave_their_group(paths: Paths) -> None:
     with Database(paths.database) as database:
         group_id = begin_group(database, Plan(kind="repeat", specs=(SPEC,), rounds=2))
@@ -113,16 +85,6 @@ def test_what_surrounded_a_run_is_read(database: Database) -> None:
     assert (old.bios_version, new.bios_version) == ("F12", None)
     assert (old.power_plan, old.on_battery) == ("balanced", True)
     assert (new.run.id, new.gpu_driver, new.kernel, new.power_plan, new.on_battery) == (second, *[None] * 4)
-
-
-@pytest.mark.parametrize("broken", ["null", "[]", '{"gpus": 3, "kernel": [1]}', '{"gpus": [{"driver": 5}]}'])
-def test_broken_surroundings_are_unknown(database: Database, broken: str) -> None:
-    run_id = store(database, MACHINE, 2.0, 2.0)
-    set_fields(database, machine=json.loads(broken))
-    sql = "INSERT INTO samples VALUES (?, 1.0, ?)"
-    database.connection.execute(sql, (run_id, '{"power_plan": {}, "on_battery": 7}'))
-    (past,) = past_runs(database, WORKLOAD)
-    assert (past.gpu_driver, past.kernel, past.power_plan, past.on_battery) == (None,) * 4
 
 
 DEMO = CATALOGUE["demo"]
@@ -223,11 +185,3 @@ def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
         a: sentence("groups.side", side="A", group_id=ab),
         b: sentence("groups.side", side="B", group_id=ab),
     }
-
-
-def test_a_missing_group_is_reported(database: Database, machine: Machine) -> None:
-    with pytest.raises(UsageError, match=said("groups.unknown", group_id="7").pattern):
-        load_group(database, 7)
-    with pytest.raises(DatabaseError):
-        add(database, machine, 7, "A")
-    assert list(list_runs(database)) == []

@@ -88,12 +88,6 @@ def test_a_file_takes_the_place_of_what_its_code_told(database: Database, left_o
     assert len(list_results(database)) == 2
 
 
-def test_files_of_earlier_versions_are_known_by_their_digest(database: Database) -> None:
-    assert add_results(database, golden(), "old.json").imported == (1, 2, 3, 4)
-    assert add_results(database, golden(), "copy.json").duplicates == (1, 2, 3, 4)
-    assert [each.uid for each in list_results(database)] == [uid_of(each) for each in reversed(golden())]
-
-
 @pytest.mark.parametrize(
     "sections",
     [
@@ -123,13 +117,6 @@ def test_the_same_uid_with_other_content_is_refused(
     assert add_results(database, [code], "typed").duplicates == (1,)
 
 
-def test_one_file_can_not_say_two_things_of_a_run(database: Database) -> None:
-    whole = sealed(msgspec.structs.replace(named()[2], epochs=None))
-    with pytest.raises(UnfitError):
-        add_results(database, [whole, changed(whole, statistics={"value": 2.281})], "both")
-    assert list_results(database) == []
-
-
 def test_own_runs_are_recognised_in_every_form(database: Database) -> None:
     run_id = store_recording(database, as_preset(recorded_events(), "quick"))
     (result,) = results_of(database, [run_id])
@@ -147,15 +134,6 @@ def test_own_runs_are_recognised_in_every_form(database: Database) -> None:
     assert list_results(database) == []
     trash_runs(database, [run_id])
     assert add_results(database, [result], "mine").imported == (1,)
-
-
-def test_own_runs_that_come_back_stay_own(database: Database, machine: Machine) -> None:
-    ids = make_results(database, machine)
-    before = len(list_results(database))
-    added = add_results(database, results_of(database, []), "mine.json")
-    assert added.imported == ()
-    assert set(added.own_runs) <= set(ids)
-    assert len(list_results(database)) == before
 
 
 @pytest.mark.slow
@@ -191,13 +169,6 @@ def test_nothing_of_them_is_among_the_users_own(database: Database, machine: Mac
     assert len(add_results(database, theirs, "others.json").imported) == 5
     after = own()
     assert {name: after[name] for name in before if after[name] != before[name]} == {}
-
-
-def test_a_broken_row_hides_no_other(database: Database) -> None:
-    add_results(database, golden(), "x")
-    for number, document in ((1, "{}"), (2, "[7]"), (3, '{"app_version": "\u202e"}')):
-        database.connection.execute("UPDATE imported SET document = ? WHERE id = ?", (document, number))
-    assert [result.id for result in list_results(database)] == [4]
 
 
 def imported(result: Result, number: int = 5) -> ImportedResult:

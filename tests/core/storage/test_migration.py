@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -89,12 +88,3 @@ def test_a_file_of_today_with_the_old_number_is_damaged_and_replaced_by_its_back
     with Database(path) as database:
         assert load_run(database, run_id).summary.status == "running"
     assert list(tmp_path.glob("runs.damaged-*"))
-
-
-def test_several_programs_may_open_it_at_once(old: Path) -> None:
-    def count(_: int) -> int:
-        with Database(old, busy_timeout_s=60) as database:
-            return int(database.connection.execute("SELECT count(*) FROM runs").fetchone()[0])
-
-    with ThreadPoolExecutor(4) as threads:
-        assert set(threads.map(count, range(4))) == {134}

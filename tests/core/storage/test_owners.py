@@ -1,13 +1,11 @@
 """Who owns a run: a live one never counts as dead, and a dead one's worker never survives."""
 
 import json
-import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import psutil
 import pytest
@@ -100,28 +98,3 @@ def test_a_worker_stopped_before_its_first_line_does_not_outlive_its_parent(envi
     process.communicate()
     _, alive = psutil.wait_procs(children, timeout=10)
     assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
-
-
-@pytest.mark.slow
-@posix_only
-def test_a_home_that_is_not_utf_8_runs_and_lists(environment: dict[str, str]) -> None:
-    home = os.fsdecode(os.fsencode(environment["EPOCHMARK_HOME"]) + b"-\xff\xfe d\n")
-    odd = environment | {"EPOCHMARK_HOME": home}
-    for arguments in (
-        ("run", "demo", "--epochs", "2"),
-        ("results", "list"),
-        ("results", "export"),
-        ("data", "list"),
-    ):
-        process = start(odd, *arguments)
-        _, err = process.communicate(timeout=100)
-        assert (process.returncode, err) == (0, ""), arguments
-
-
-@posix_only
-def test_a_setting_that_is_not_utf_8_is_reported(epochmark: CommandLine, tmp_path: Path) -> None:
-    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
-    folder.mkdir()
-    done = epochmark("run", "storage", "--set", f"folders={folder}")
-    assert done.returncode == 2
-    assert "UTF-8" in sentence_of(done)

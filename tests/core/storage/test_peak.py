@@ -104,25 +104,12 @@ def test_another_machine_has_another_peak(database: Database, machine: Machine) 
     assert share_of(database, run).share_pct is None
 
 
-@pytest.mark.parametrize("columns", [{"model": None}, {"model": '{"flops_per_example": null}'}])
-def test_what_was_not_counted_has_no_share(database: Database, machine: Machine, columns: dict[str, Any]) -> None:
-    assert load_run(database, store_run(database, machine, **columns)).peak is None
-    assert peak_text(None) is None
-
-
 def test_a_busy_or_cut_measurement_does_not_lower_or_raise_the_peak(database: Database, machine: Machine) -> None:
     run = store_run(database, machine)
     store_peak(database, machine, 4e9)
     store_peak(database, machine, 0.5e9)
     store_peak(database, machine, 9e9, steps=3)
     assert share_of(database, run).peak_flop_per_s == 4e9
-
-
-def test_only_the_ten_newest_measurements_count(database: Database, machine: Machine) -> None:
-    run = store_run(database, machine)
-    for flop_per_s in (9e9, 8e9, *[4e9] * 9):
-        store_peak(database, machine, flop_per_s)
-    assert share_of(database, run).peak_flop_per_s == 8e9
 
 
 @pytest.mark.parametrize(
@@ -239,10 +226,6 @@ def test_the_gradients_take_as_long_as_the_same_devices_need(
     assert sure(run.exchange).duration_s == (None if duration_s is None else pytest.approx(duration_s))
     (reason,) = (each for each in judge(run).reasons if each.code == "exchange")
     assert sure(reason.said).code == ("note.no_exchange" if duration_s is None else "note.exchange")
-
-
-def test_a_single_device_exchanges_nothing(database: Database, machine: Machine) -> None:
-    assert load_run(database, store_run(database, machine)).exchange is None
 
 
 def test_the_peak_counts_for_runs_with_other_settings(database: Database, machine: Machine) -> None:

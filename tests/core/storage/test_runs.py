@@ -12,13 +12,13 @@ from app.core.messages import message, text
 from app.core.paths import Paths
 from app.core.records import DAMAGED, EpochColumns, RunSummary
 from app.core.storage.database import Database, DatabaseError
-from app.core.storage.documents import as_json, machine_key
+from app.core.storage.documents import as_json
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.owners import Owner
 from app.core.storage.queries import Query, find_ids, own_runs, purge_trash, restore_runs, set_comment, trash_runs
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, rows_for_export
-from tests.build import add_epochs, begin, block, make_many, record, set_fields, store
+from tests.build import add_epochs, begin, block, record, set_fields, store
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
@@ -82,13 +82,6 @@ def test_an_epoch_told_twice_does_not_hold_up_the_rest(database: Database, machi
     run = load_run(database, run_id)
     assert [epoch.duration_s for epoch in run.epochs] == [90, 60, 62]
     assert (run.summary.status, run.summary.epochs_done) == ("completed", 3)
-
-
-def test_an_epoch_is_on_disk_as_soon_as_it_arrives(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as writing, Database(paths.database) as reading:
-        run_id = begin(writing, machine)
-        add_epochs(RunWriter(writing, run_id), 60)
-        assert reading.connection.execute("SELECT duration_s FROM epochs").fetchall()[0][0] == 60
 
 
 def test_what_could_not_be_written_is_written_later(paths: Paths, machine: Machine) -> None:
@@ -162,13 +155,6 @@ def test_rows_for_export_are_complete_and_in_the_order_of_the_fields(database: D
     assert rows[1]["epoch_durations_s"] is None
 
 
-def test_no_numbers_are_no_runs(database: Database, machine: Machine) -> None:
-    store(database, machine, 90, 60)
-    assert list(list_runs(database, ids=[])) == []
-    delete_runs(database, [])
-    assert len(all_ids(database)) == 1
-
-
 def test_an_export_gives_each_run_its_epochs_whatever_is_in_trash(database: Database, machine: Machine) -> None:
     ids = [store(database, machine, 90 + number, 60) for number in range(3)]
     ids += [begin(database, machine), store(database, machine, 99)]
@@ -176,14 +162,6 @@ def test_an_export_gives_each_run_its_epochs_whatever_is_in_trash(database: Data
     durations = {row["id"]: row["epoch_durations_s"] for row in exported(database)}
     assert durations == {ids[1]: "91.0 60.0", ids[3]: None, ids[4]: "99.0"}
     assert {row["id"]: row["epoch_durations_s"] for row in exported(database, *ids[:2])} == {ids[1]: "91.0 60.0"}
-
-
-def test_thousands_of_missing_runs_are_one_short_sentence(database: Database) -> None:
-    with pytest.raises(UsageError) as refused:
-        delete_runs(database, range(1, 5_001))
-    assert said("runs.unknown_and_more", more="4,990", run_ids="1, 2, 3, 4, 5, 6, 7, 8, 9, 10").is_all_of(
-        refused.value.message_text
-    )
 
 
 def test_an_unknown_run_is_a_usage_error(database: Database) -> None:
@@ -203,12 +181,6 @@ def test_changing_facts_do_not_make_another_machine(database: Database, machine:
     assert rows[0] == 1
     assert [run.machine.file_system for run in runs] == [None, "ext4"], "each run has what was found for it"
     assert [len(run.machine.gpus) for run in runs] == [1, 2]
-
-
-def test_machines_are_found_again_by_what_earlier_versions_stored(machine: Machine) -> None:
-    card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000, "580.65.06", "8.9")
-    key = machine_key(dataclasses.replace(machine, gpus=(card,), l3_bytes=1, kernel="6.1.0"))
-    assert key == "f63c4c37246f1be8b398ddf5498822a7"
 
 
 def test_a_run_in_the_trash_is_nowhere_to_be_seen(database: Database, machine: Machine) -> None:
@@ -242,15 +214,6 @@ def test_a_run_comes_back_from_the_trash_as_it_was(database: Database, machine: 
     assert restore_runs(database, ids) == 0
 
 
-def test_all_runs_go_into_the_trash_or_none(database: Database, machine: Machine) -> None:
-    over, running = store(database, machine, 90, 60), begin(database, machine)
-    with pytest.raises(UsageError, match=said("runs.still_running", run_id=running).pattern):
-        trash_runs(database, [over, running])
-    with pytest.raises(UsageError, match=said("runs.unknown", run_ids="77").pattern):
-        trash_runs(database, [over, 77])
-    assert all_ids(database) == [over, running]
-
-
 def test_purging_removes_all_of_the_trash_and_nothing_else(database: Database, machine: Machine) -> None:
     kept, first, second = (store(database, machine, 90, 60) for _ in range(3))
     trash_runs(database, [first, second])
@@ -273,26 +236,6 @@ def test_purging_keeps_what_was_recently_deleted(database: Database, machine: Ma
     assert purge_trash(database, older_than_s=3600) == 1
     assert restore_runs(database, [old, new]) == 1
     assert all_ids(database) == [new]
-
-
-def test_a_clock_that_was_set_back_keeps_no_trash(database: Database, machine: Machine) -> None:
-    run_id = store(database, machine)
-    trash_runs(database, [run_id])
-    database.connection.execute("UPDATE runs SET deleted_at = '2999-01-01T00:00:00Z'")
-    assert purge_trash(database) == 1
-
-
-@pytest.mark.long
-def test_many_thousands_of_runs_go_and_come_back_in_one_go(database: Database, machine: Machine) -> None:
-    # More than SQLite takes as single values.
-    ids = make_many(database, store(database, machine), 40_000)
-    trash_runs(database, ids)
-    assert find_ids(database, Query()) == []
-    assert restore_runs(database, ids) == 40_000
-    assert len(list(list_runs(database, ids=ids[::1000]))) == 40
-    trash_runs(database, ids)
-    assert purge_trash(database, ids[1:]) == 39_999
-    assert restore_runs(database, ids) == 1
 
 
 def test_what_is_deleted_is_gone_from_the_file_with_every_sqlite(

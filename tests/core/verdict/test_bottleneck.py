@@ -5,18 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.messages import message, sentence
 from app.core.records import PeakShare, Run
-from app.core.report.run_texts import result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.boost import is_burstable_instance, may_slow_down
 from app.core.verdict.bottleneck import bottleneck_text, explain
 from app.core.verdict.context import TelemetryWindow
-from app.core.verdict.judged_run import JudgedRun
 from tests.build import environment_of, machine_of, measured, quiet_run, record, telemetry_of, with_telemetry
 from tests.saying import said
 from tests.sure import sure
@@ -181,16 +177,6 @@ def test_throttling_comes_first_with_its_time(stored_run: Run) -> None:
     )
 
 
-def test_one_tick_of_a_counter_is_not_the_limit(stored_run: Run) -> None:
-    for run in (on_cpu(stored_run, 98.0, (8, 8)), on_gpu(stored_run, 97.0)):
-        assert code(with_telemetry(run, measured(run)[30:31], throttle_count=1)) in ("cpu_bound", "gpu_bound")
-
-
-def test_a_hot_cpu_does_not_limit_a_busy_gpu(stored_run: Run) -> None:
-    run = on_gpu(stored_run, 97.0)
-    assert code(with_telemetry(run, measured(run), throttle_count=3)) == "gpu_bound"
-
-
 def test_a_power_supply_is_not_cured_by_cooling(stored_run: Run) -> None:
     assert not said("bottleneck.better_cooling").is_in(
         text(on_gpu(stored_run, 97.0, throttle_reasons=["power brake"]))
@@ -205,11 +191,6 @@ def test_a_falling_clock_is_reported_with_its_time(stored_run: Run) -> None:
     assert said("bottleneck.throttled", how=said("bottleneck.clock_fell", device="CPU"), **shown).is_all_of(
         text(run)
     )
-
-
-def test_a_few_telemetry_records_are_not_enough(stored_run: Run) -> None:
-    run = on_cpu(stored_run, 98.0)
-    assert code(replace(run, telemetry=run.telemetry[:1])) == "too_short"
 
 
 def test_telemetry_from_before_the_measurement_explains_nothing(stored_run: Run) -> None:
@@ -240,11 +221,6 @@ def test_where_it_is_no_question(stored_run: Run, changes: dict[str, Any]) -> No
     assert explain(on_cpu(stored_run, 98.0, **changes)) is None
 
 
-def test_forums_get_it_too(stored_run: Run) -> None:
-    line = sentence("bottleneck.physical_cores", busy=8, there=16)
-    assert line in result_text(JudgedRun(on_cpu(stored_run, 50.0))).splitlines()
-
-
 def test_a_run_is_read_with_its_explanation(database: Database, machine: Machine) -> None:
     load = telemetry_of({"cpu_pct": 99.0, "other_cpu_pct": 0.0, "steal_pct": 0.0})
     looks = [events.TelemetryEvent(seq=second, t_s=float(second), telemetry=load) for second in range(12)]
@@ -252,32 +228,6 @@ def test_a_run_is_read_with_its_explanation(database: Database, machine: Machine
     run = load_run(database, record(database, machine, steps, *looks))
     busy = message("bottleneck.busy_of_all", busy=7.9, allowed=8)
     assert bottleneck_text(run) == sentence("bottleneck.cpu_bound", busy=busy)
-
-
-anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers())
-NAMES = ("cpu_pct", "other_cpu_pct", "steal_pct", "throttle_count", "cpu_clock_mhz", "gpus")
-GPU_NAMES = ("index", "utilization_pct", "memory_utilization_pct", "throttle_reasons", "clock_mhz")
-
-
-@given(
-    st.dictionaries(st.sampled_from(NAMES), anything),
-    st.dictionaries(st.sampled_from(GPU_NAMES), anything),
-    st.dictionaries(st.sampled_from(("device", "visible_cpus", "cpu_quota")), anything),
-    st.dictionaries(st.sampled_from(("physical_cores", "logical_cores")), anything),
-)
-def test_any_record_is_survived(
-    stored_run: Run,
-    look: dict[str, Any],
-    gpu: dict[str, Any],
-    environment: dict[str, Any],
-    machine: dict[str, Any],
-) -> None:
-    telemetry = {"gpus": [gpu], **look}
-    samples = tuple(events.TelemetryEvent(t_s=80.0 + at, telemetry=telemetry_of(telemetry)) for at in range(30))
-    changed = environment_of(stored_run, **environment)
-    run = replace(stored_run, telemetry=samples, environment=changed, machine=machine_of(stored_run, **machine))
-    found = explain(run)
-    assert found is None or found.text.endswith(".")
 
 
 GUEST: dict[str, Any] = {"virtual_machine": True}

@@ -1,34 +1,23 @@
 """Power limits, draw and work per joule of runs whose power is known."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.run import print_result
 from app.core.analysis.bars import bars
 from app.core.analysis.comparability import differences
-from app.core.analysis.power import changed_limit, limit_class_pct, limit_text, other_limit
-from app.core.analysis.trend import machine_changes
+from app.core.analysis.power import changed_limit, limit_text, other_limit
 from app.core.messages import message, sentence, text
-from app.core.records import PastRun, Run, RunSummary
-from app.core.report.result_records import result_of
-from app.core.report.run_texts import result_text, run_engine_line
-from app.core.report.share import share_card
+from app.core.records import Run, RunSummary
+from app.core.report.run_texts import run_engine_line
 from app.core.report.share_texts import device_title
-from app.core.result_file.canonical import decode, file_bytes
-from app.core.storage.database import Database
-from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_columns, energy_used, power_columns
-from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.build import environment_of, measured, quiet_run, with_telemetry
-from tests.recording import on_card as on_370_w_card
-from tests.recording import recorded_events, store_recording
 from tests.saying import said
 from tests.sure import sure
 from workloads.protocol.machine import Gpu
@@ -163,17 +152,6 @@ def test_only_another_limit_than_the_default_is_named(
     assert (at and (at.arguments["limit_w"], at.arguments["default_w"])) == expected
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.none() | st.floats(allow_nan=False, min_value=1e-9, max_value=1e9), st.floats(1e-3, 1e9))
-def test_any_limit_has_a_class(summary: RunSummary, limit_w: float | None, default_w: float) -> None:
-    found = limit_class_pct(at_limit(summary, limit_w, default_w))
-    of_cpu = limit_class_pct(at_limit(summary, limit_w, default_w, device="cpu"))
-    assert (found is None) == (limit_w is None)
-    assert of_cpu == (found if found is not None and found < 100 else None)
-    if found is not None and limit_w is not None:
-        assert math.isclose(found, 100 * limit_w / default_w, abs_tol=2.5 + 1e-9 * found, rel_tol=1e-9)
-
-
 def test_a_lowered_limit_is_a_fact_and_named_in_each_place(stored_run: Run) -> None:
     run = with_columns(on_card(stored_run, power_w=228.0, power_limit_w=230.0, utilization_pct=97.0))
     summary = run.summary
@@ -192,44 +170,7 @@ def test_a_lowered_limit_is_a_fact_and_named_in_each_place(stored_run: Run) -> N
     assert device_title(usual) == CARD.name
 
 
-def test_a_limit_of_a_card_that_reports_no_default_still_differs(summary: RunSummary) -> None:
-    low, high = at_limit(summary, 150.0, None), at_limit(summary, 190.0, None)
-    assert other_limit(low, high) == sentence("power.at_limit", limit_w=190.0)
-    assert other_limit(low, at_limit(summary, None)) == other_limit(at_limit(summary, None), low) == ""
-
-
-def test_the_trend_marks_another_limit(summary: RunSummary) -> None:
-    before, now = (PastRun(run=at_limit(summary, limit_w)) for limit_w in (370.0, 230.0))
-    assert machine_changes(before, now) == (sentence("trend.other_power_limit", limit=limit_text(now.run)),)
-    assert machine_changes(now, now) == ()
-
-
 @pytest.mark.parametrize(("limit_w", "expected"), [(370.0, "power_capped"), (230.0, "power_limited")])
 def test_a_lowered_limit_is_told_from_the_ordinary_one(stored_run: Run, limit_w: float, expected: str) -> None:
     run = on_card(stored_run, utilization_pct=97.0, throttle_reasons=["power cap"], power_limit_w=limit_w)
     assert sure(explain(with_columns(run))).code == expected
-
-
-def test_a_whole_run_at_a_lowered_limit_says_so_wherever_it_is_shown(
-    database: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
-    usual, lowered = (
-        load_run(database, store_recording(database, on_370_w_card(recorded_events(), limit_w)))
-        for limit_w in (370.0, 230.0)
-    )
-    limit = sentence("power.at_limit_of", limit_w=230.0, default_w=370.0)
-    assert sure(lowered.summary.work_per_j) == pytest.approx(sure(usual.summary.work_per_j) * 368 / 228, rel=0.001)
-    card = share_card(JudgedRun(lowered))
-    assert limit in card.machine
-    assert said("power.work_per_joule").is_in(card.notes)
-    (result,) = decode(file_bytes([result_of(lowered)]))
-    assert (result.statistics.power_limit_w, result.statistics.power_default_w) == (230.0, 370.0)
-    chart = bars(lowered.summary.workload, lowered.summary, [usual.summary])
-    remarks = {bar.kind: bar.remarks for bar in chart}
-    assert limit in remarks["you"]
-    assert sentence("power.at_limit", limit_w=370.0) in remarks["own"]
-    assert limit in result_text(JudgedRun(lowered))
-    print_result(lowered)
-    assert said("note.power_limit", limit_w="230", default_w="370").is_in(capsys.readouterr().out)
-    print_result(usual)
-    assert not said("note.power_limit").is_in(capsys.readouterr().out)

@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from app.core.messages import Message, message
 from app.core.records import PeakShare, Run, RunSummary
 from app.core.verdict.notes import derived_epoch
-from app.core.verdict.rules import RULES, judge
-from tests.build import environment_of, machine_of, measured, quiet_run, slower, telemetry_of, with_telemetry
+from app.core.verdict.rules import judge
+from tests.build import machine_of, measured, quiet_run, slower, telemetry_of, with_telemetry
 from tests.core.verdict.changes import (
     DISTURBED,
     QUICK,
@@ -488,33 +486,6 @@ def on_cards(stored_run: Run, device: str, settings: str, workload: str = "mnist
 
 def notes_on_gpus(run: Run) -> list[Message | None]:
     return [reason.said for reason in judge(run).reasons if reason.code == "unequal_gpus"]
-
-
-def test_every_rule_has_a_code_and_no_two_cautions_share_one() -> None:
-    told = [rule.code for rule in RULES if rule.level != "fact"]
-    assert len(told) == len(set(told))
-    assert all(rule.advice or rule.level == "fact" or rule.code == "running" for rule in RULES)
-
-
-anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers())
-READINGS = ("steal_pct", "other_cpu_pct", "on_battery", "power_plan", "throttle_count", "suspended_s", "gpus")
-FIELDS = ("device", "variables", "visible_cpus", "cpu_quota", "device_flop_per_s")
-
-
-@pytest.mark.slow
-@example({"steal_pct": 6e307}, {}, {})
-@given(
-    st.dictionaries(st.sampled_from(READINGS), anything | st.lists(st.dictionaries(st.just("index"), anything))),
-    st.dictionaries(st.sampled_from(FIELDS), anything),
-    st.dictionaries(st.sampled_from(("virtualization", "virtual_machine", "logical_cores")), anything),
-)
-def test_the_record_of_another_version_is_survived(
-    stored_run: Run, telemetry: dict[str, Any], environment: dict[str, Any], machine: dict[str, Any]
-) -> None:
-    samples = tuple(events.TelemetryEvent(t_s=80.0 + at, telemetry=telemetry_of(telemetry)) for at in range(3))
-    changed = environment_of(stored_run, **environment)
-    run = replace(stored_run, telemetry=samples, environment=changed, machine=machine_of(stored_run, **machine))
-    assert judge(run).level in ("valid", "caution", "invalid")
 
 
 EPOCH = 50_000

@@ -1,15 +1,11 @@
 """Prices and costs, by hand."""
 
-import csv
-import io
 from dataclasses import replace
 
 import pytest
 
 from app.core.plans.study.costs import Costs, bundled_prices, cost_findings, epoch_cost, relative_rows
 from app.core.plans.study.figures import figures
-from app.core.plans.study.tables import study_as_dict
-from app.core.report.export import plan_lines
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from tests.build import Store, load_study, plan_preset, store_study, study_report
@@ -68,20 +64,6 @@ def test_what_costs_say(runner: Runner, stored: Store) -> None:
     assert said("studies.rent_dearer", **facts).is_all_of(dearer[-1])
     assert not said("studies.cost_no_price").is_in(study_report(result).text())
     assert said("studies.cost_no_price").is_all_of(cost_findings(result, Costs())[-1])
-
-
-def test_files_of_a_study_of_costs_have_them(runner: Runner, stored: Store) -> None:
-    result = stored(plan_preset("cost", runner), lambda _: 36.0)
-    plain = study_as_dict(result, costs=Costs(OWN_USD_PER_HOUR))
-    assert [point["usd_per_hour"] for point in plain["points"]] == [0.56] * 7
-    assert [point["usd_per_epoch"] for point in plain["points"]] == pytest.approx([0.0056] * 7)
-    assert any(said("studies.cost_per_hour").is_in(line) for line in plain["findings"])
-    table = study_report(result, usd_per_hour=OWN_USD_PER_HOUR).export()
-    rows = list(csv.DictReader(io.StringIO("".join(plan_lines(table, "csv")))))
-    assert [float(row["usd_per_epoch"]) for row in rows] == pytest.approx([0.0056] * 7)
-    other = stored(plan_preset("batch", runner), lambda _: 36.0)
-    points = study_report(other, usd_per_hour=OWN_USD_PER_HOUR).as_dict()["points"]
-    assert {point["usd_per_epoch"] for point in points} == {None}
 
 
 def test_each_device_has_its_own_cost(

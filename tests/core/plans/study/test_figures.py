@@ -8,24 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.plans.study.figures import figures, published_lines
-from app.core.plans.study.planning import plan_axes
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.tables import study_table
 from app.core.plans.study.units import Unit, count_text
 from app.core.report.card import Figure, Series, Spot
 from app.core.report.export import plan_lines
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.gui.charts.figure_scale import value_axis, x_axis
-from tests.build import Store, load_study, plan_preset, set_fields, study_report
+from tests.build import Store, plan_preset, study_report
 from tests.saying import said
 from tests.sure import only
-from workloads import CATALOGUE
 
 
 @pytest.fixture
@@ -50,12 +46,6 @@ def test_cpu_cores_are_a_line_beside_the_ideal_with_physical_cores_marked(thread
     assert value_axis(speed).low == value_axis(steps).low == 0, "heights must be comparable"
 
 
-def test_an_own_study_of_threads_does_not_call_them_cpus(runner: Runner, stored: Store) -> None:
-    plan = plan_axes(CATALOGUE["mnist_cnn"].default_spec(device="cpu"), {"threads": (1, 2)}, runner)
-    done = stored(plan, lambda _: 10.0)
-    assert figures(done)[0].x_title == study_table(done).headings[0] == sentence("setting.threads")
-
-
 def test_what_is_not_measured_has_no_place_on_the_axis(runner: Runner, stored: Store) -> None:
     plan = plan_preset("batch", runner)
     done = stored(plan, lambda spec: 100.0 if spec.batch_size in (16, 256) else None)
@@ -73,13 +63,6 @@ def test_published_measurements_along_an_axis_stand_beside_it() -> None:
     assert (
         published_lines(["cifar10_keras_cnn"], "batch_size", Unit("images per second", "Images per second")) == []
     )
-
-
-def test_where_only_others_measured_the_axis_is_labelled_too(runner: Runner, stored: Store) -> None:
-    plan = plan_axes(CATALOGUE["mnist_cnn"].default_spec(device="cpu"), {"cpus": (1, 2)}, runner)
-    speed = figures(stored(plan, lambda _: 30.0))[0]
-    assert [text for _, text in speed.ticks] == ["1", "2", "8", "16", "32", "64"]
-    assert speed.is_log_x
 
 
 def test_published_numbers_of_gpus_are_lines() -> None:
@@ -106,21 +89,6 @@ def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:
     assert [float(row["per_s"]) for row in rows] == [point["per_s"] for point in plain["points"]]
     assert [f"{float(row['per_s']):,.0f}" for row in rows] == rates
     assert [int(row["threads"]) for row in rows] == [1, 2, 4, 8, 16]
-
-
-def test_a_study_without_a_result_has_no_picture(runner: Runner, stored: Store) -> None:
-    empty = stored(plan_preset("batch", runner), lambda _: None)
-    assert figures(empty) == ()
-    with pytest.raises(UsageError, match=said("share.no_study_result").pattern):
-        study_report(empty).card()
-
-
-def test_formulas_in_names_are_not_run(runner: Runner, stored: Store, database: Database) -> None:
-    result = stored(plan_preset("batch", runner), lambda _: "crashed")
-    set_fields(database, error_said={"code": "verdict.as_stored", "arguments": {"text": "=cmd()"}})
-    lines = "".join(plan_lines(study_report(load_study(database, result.group.id)).export(), "csv"))
-    assert "'=cmd()" in lines
-    assert ",=cmd()" not in lines
 
 
 _VALUES = st.floats(min_value=1e-6, max_value=1e9)

@@ -1,14 +1,12 @@
 """What studies say: only what their runs show, with the figures behind it."""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
 from app.core.metrics import headline_kind
 from app.core.paths import Paths
@@ -155,11 +153,6 @@ def test_what_cannot_be_told_apart_is_not_ranked(study: Make) -> None:
     assert lines[1].startswith("1.25× (1.")
 
 
-def test_one_engine_alone_is_told_so(study: Make) -> None:
-    lines = findings(study("devices", lambda _: 40.0))
-    assert said("studies.only_point", point="TensorFlow").is_all_of(lines[0])
-
-
 # Share of the speed, and examples per joule, by power limit.
 SPEEDS = {370: (1.0, 2.7), 335: (0.98, 2.9), 295: (0.95, 3.2), 260: (0.87, 3.4), 220: (0.62, 3.1)}
 
@@ -196,12 +189,6 @@ def test_power_names_the_fastest_the_knee_and_the_most_efficient_limit(
     card = study_report(result).card()
     assert card.headline == lines[0]
     assert card.machine.count("RTX 3090") == 1, "the limits are in the chart"
-
-
-def test_speed_in_proportion_to_power_has_no_knee(stored: Store, with_card: Runner, database: Database) -> None:
-    result = power_study(stored, with_card, database, {limit_w: limit_w / 370 for limit_w in SPEEDS})
-    assert not said("studies.power_knee").is_in(findings(result))
-    assert figures(result)[0].marks == ()
 
 
 def test_a_power_study_without_energy_says_why(stored: Store, with_card: Runner) -> None:
@@ -308,18 +295,6 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
 
 
-def test_without_a_result_it_says_so(study: Make) -> None:
-    assert said("studies.nothing_yet").is_all_of(findings(study("batch", lambda _: None))[0])
-    assert said("studies.waiting", count="8").is_in(findings(study("batch", lambda _: None)))
-
-
-def test_the_first_of_several_configurations_is_the_fastest_of_none(study: Make) -> None:
-    first, *rest = findings(study("batch", lambda spec: 40.0 if spec.batch_size == 8 else None))
-    title = sentence("studies.axis_value", axis="Batch size", value="8")
-    assert said("studies.point_rate", point=title).begins(first)
-    assert rest == [sentence("studies.waiting", count=7)]
-
-
 def test_failures_and_doubts_are_told_once_each(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200)}, runner)
 
@@ -329,12 +304,6 @@ def test_failures_and_doubts_are_told_once_each(runner: Runner, stored: Store) -
     lines = findings(stored(plan, outcome, verdict="caution"))
     assert lines.count("100, 200: It ended.") == 1
     assert said("studies.cautions", runs="1").is_in(lines)
-
-
-def test_a_demo_says_that_it_means_nothing(runner: Runner, database: Database, eight_cores: Machine) -> None:
-    plan = plan_axes(CATALOGUE["demo"].default_spec("quick"), {"seed": (1, 2)}, runner)
-    result = store_study(database, replace(eight_cores), plan, lambda _: 1.0, verdict="invalid")
-    assert said("verdict.demo").begins(findings(result)[-1])
 
 
 def curves_of(result: StudyResult) -> Details:
@@ -463,11 +432,6 @@ def test_what_helps_a_phase_is_its_limit(result: StudyResult) -> None:
     ]
 
 
-def test_what_nothing_helps_is_left_open(result: StudyResult) -> None:
-    lines = findings(result, measured(result, lambda cpus, folder: {"preprocess": 100.0 + cpus / 8 + folder}))
-    assert said("studies.phase_open", phase=sentence("studies.phase_preprocess")).is_in(lines)
-
-
 def test_what_overlaps_is_no_difference_and_one_round_is_said(result: StudyResult) -> None:
     def rates(cpus: int, folder: int) -> dict[str, float]:
         return {"preprocess": 300.0 / folder}
@@ -526,20 +490,6 @@ def test_cases_are_read_from_the_runs(result: StudyResult, database: Database) -
     assert list(phases[f"4 CPUs · {sentence('studies.folder', number=2)}"].items()) == [
         ("preprocess", (123.0, 125.0))
     ]
-
-
-def test_a_folder_that_is_missing_leaves_the_others(runner: Runner, folders: list[str]) -> None:
-    plan = plan_preset("sizing", runner, folders=[folders[0], folders[0] + os.sep + "gone"])
-    assert {spec.parameters["folders"] for spec in plan.specs} == {folders[0]}
-    assert len(sure(plan.study).refused) == len(plan.specs)
-
-
-@pytest.mark.parametrize(("key", "workloads"), [("batch", ()), ("sizing", ("mnist_cnn",))])
-def test_folders_are_refused_where_nothing_reads_them(
-    runner: Runner, folders: list[str], key: str, workloads: tuple[str, ...]
-) -> None:
-    with pytest.raises(UsageError, match=said("studies.reads_nothing", workload="storage").pattern):
-        plan_preset(key, runner, workloads=workloads, folders=folders)
 
 
 @pytest.mark.parametrize(("reasons", "low", "high"), [(None, "1.00", "1.00"), ("shared_host", "0.92", "1.10")])

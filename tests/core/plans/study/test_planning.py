@@ -1,6 +1,5 @@
 """Plans of studies: their points on a computer, what can't be run there, and the order of the runs."""
 
-from collections import Counter
 from dataclasses import replace
 
 import msgspec
@@ -11,8 +10,6 @@ from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.experiments import STUDIES
 from app.core.plans.report import runs_text
-from app.core.plans.study.configurations import WOOLF
-from app.core.plans.study.planning import RUNS_LIMIT, make_plan, plan_axes
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
@@ -98,11 +95,6 @@ def test_several_cards_share_a_batch_or_each_have_one(key: str, grows: bool, run
     assert len(sure(plan.study).refused) == (0 if grows else 1)  # three can't share the usual batch
 
 
-def test_without_several_cards_the_cpu_is_divided(runner: Runner) -> None:
-    plan = plan_preset("scaling", runner, workloads=["mnist_mlp"])
-    assert [(spec.device, spec.device_count) for spec in plan.specs] == [("cpu", n) for n in (1, 2, 4, 8, 16)]
-
-
 def test_power_goes_down_from_the_default_in_steps_that_the_card_takes(with_card: Runner) -> None:
     plan = plan_preset("power", with_card)
     limits_w = [370, 335, 295, 260, 220]  # 185 W, a half, is below what it takes
@@ -136,10 +128,6 @@ def test_power_without_a_limit_is_refused_with_the_reason(runner: Runner) -> Non
     assert error.value.message == message("studies.nothing_to_run", reason=message("run.no_power_limit"))
 
 
-def test_cost_runs_the_seven_workloads_of_its_study(runner: Runner) -> None:
-    assert [spec.workload for spec in plan_preset("cost", runner).specs] == list(WOOLF)
-
-
 def test_each_round_has_all_points_in_an_order_of_its_own(runner: Runner) -> None:
     plan = plan_preset("batch", runner, rounds=4)
     runs, count = plan.runs(), len(plan.specs)
@@ -153,19 +141,6 @@ def test_each_round_has_all_points_in_an_order_of_its_own(runner: Runner) -> Non
 def test_too_many_rounds_are_refused(runner: Runner, rounds: int) -> None:
     with pytest.raises(UsageError, match=said("studies.too_many_runs", rounds="20").pattern):
         plan_preset("batch", runner, rounds=rounds)
-
-
-def test_too_many_runs_are_refused(runner: Runner) -> None:
-    spec = CATALOGUE["demo"].default_spec("quick")
-    with pytest.raises(UsageError, match=said("studies.too_many_runs", runs=RUNS_LIMIT).pattern):
-        plan_axes(spec, {"seed": tuple(range(60))}, runner, rounds=20)
-
-
-def test_unknown_workloads_are_named(runner: Runner) -> None:
-    with pytest.raises(UsageError, match="nothing"):
-        plan_preset("batch", runner, workloads=["nothing"])
-    with pytest.raises(UsageError, match=said("studies.one_workload").pattern):
-        plan_preset("batch", runner, workloads=["mnist_mlp", "mnist_cnn"])
 
 
 def test_without_any_point_the_first_reason_is_told(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,12 +159,6 @@ def test_without_any_point_the_first_reason_is_told(runner: Runner, monkeypatch:
         ).pattern,
     ):
         plan_preset("batch", runner, workloads=["demo"])
-
-
-def test_equal_points_run_once(runner: Runner) -> None:
-    spec = CATALOGUE["demo"].default_spec("quick")
-    plan = make_plan([spec, spec], ("seed",), runner, key="", rounds=2)
-    assert Counter(planned.spec.seed for planned in plan.runs()) == {0: 2}
 
 
 def test_what_fits_is_asked_of_fine_tuning_alone(runner: Runner) -> None:

@@ -1,6 +1,5 @@
 """A stored study as it stands: points, intervals, what is left to run."""
 
-import contextlib
 import io
 import random
 from collections import Counter
@@ -15,14 +14,13 @@ from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.plans.experiments import list_reports
 from app.core.plans.study.axes import AXES_LIMIT, POINTS_LIMIT, axis_text, points, read_axis, with_values
 from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_axes
 from app.core.plans.study.points import followed
 from app.core.plans.study.tables import study_table
 from app.core.records import Plan, RunSummary, Study
-from app.core.runs.runner import Runner, check_spec
+from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
 from tests.build import Outcome, Store, load_study, plan_preset, store_point
@@ -158,16 +156,6 @@ def test_refused_points_come_last_with_the_reason(runner: Runner, stored: Store)
     assert "60,000" in result.points[1].reason or "60000" in result.points[1].reason
 
 
-def test_other_groups_and_damaged_plans_are_no_studies(stored: Store, database: Database, runner: Runner) -> None:
-    good = stored(plan_preset("batch", runner), seconds)
-    bad = stored(plan_preset("batch", runner), seconds)
-    with database.transaction() as connection:
-        connection.execute("UPDATE plans SET plan = 'nonsense' WHERE id = ?", (bad.group.id,))
-    assert [report.group.id for report in list_reports(database, ["study"])] == [good.group.id]
-    with pytest.raises(UsageError, match=said("studies.no_study", group_id=bad.group.id).pattern):
-        load_study(database, bad.group.id)
-
-
 @given(st.lists(st.lists(st.booleans(), max_size=8), max_size=5), st.integers(1, 3), st.randoms())
 def test_every_run_is_followed_by_its_number(sittings: list[list[bool]], times: int, order: random.Random) -> None:
     """Several sittings, each of which runs some of what is left, in any order; some runs fail."""
@@ -191,21 +179,6 @@ def test_every_run_is_followed_by_its_number(sittings: list[list[bool]], times: 
             final |= {planned.number} if is_done else set()
     _, rounds = followed(plan, begun)
     assert rounds == [(number - 1) // len(specs) for number, _, _ in begun]
-
-
-@pytest.mark.parametrize("number", [0, -1, 7, 10**9, 2])
-def test_a_number_that_cannot_be_is_not_believed(plan: Plan, number: int) -> None:
-    small = Plan(
-        kind="study",
-        order="shuffled",
-        survives_failures=True,
-        specs=plan.specs[:2],
-        rounds=2,
-        study=Study(axes=("batch_size",)),
-    )
-    first, second = small.runs()[:2]
-    assert first.spec != second.spec
-    assert followed(small, [(number, first.spec, True)]) == (tuple(small.runs()), [None])
 
 
 def test_a_deleted_run_leaves_its_round_empty(stored: Store, database: Database, runner: Runner) -> None:
@@ -238,10 +211,6 @@ def test_an_axis_is_a_setting_a_workload_or_a_parameter(typed: str, name: str, v
     assert read_axis(typed, WORKLOAD) == (name, values, ())
 
 
-def test_a_parameter_of_the_workload_is_an_axis() -> None:
-    assert read_axis("step_s=0.1,0.2", CATALOGUE["demo"])[:2] == ("step_s", (0.1, 0.2))
-
-
 def test_a_value_that_is_there_twice_runs_once_and_says_so() -> None:
     name, values, remarks = read_axis("batch=16,32,16,032", WORKLOAD)
     assert (name, values) == ("batch_size", (16, 32))
@@ -272,14 +241,6 @@ def test_what_makes_no_sense_gets_one_sentence(typed: str, code: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-@given(st.text(max_size=60))
-def test_any_text_is_an_axis_or_refused(typed: str) -> None:
-    with contextlib.suppress(UsageError):
-        name, values, _ = read_axis(typed, WORKLOAD)
-        assert name
-        assert len(set(values)) == len(values) > 0
-
-
 def test_all_combinations_become_points_up_to_the_limit() -> None:
     grid = points(SPEC, {"batch_size": (16, 32), "threads": (1, 2, 4)})
     assert [(spec.batch_size, spec.threads) for spec in grid] == [(b, t) for b in (16, 32) for t in (1, 2, 4)]
@@ -298,14 +259,6 @@ def test_another_workload_brings_its_own_batch_and_parameters() -> None:
     assert with_values(other, {"cpus": None}).settings == {}
 
 
-def test_an_engine_that_compiles_always_does_so_on_an_axis_too() -> None:
-    specs = points(SPEC, {"engine": ("tensorflow", "torch", "jax")})
-    assert [(spec.engine, spec.jit) for spec in specs] == [("tensorflow", False), ("torch", False), ("jax", True)]
-    for spec in specs:
-        WORKLOAD.check(spec)
-    assert not with_values(specs[2], {"engine": "tensorflow"}).jit
-
-
 def test_a_configuration_is_named_by_what_differs() -> None:
     specs = [
         WORKLOAD.default_spec(engine="tensorflow"),
@@ -319,16 +272,6 @@ def test_a_configuration_is_named_by_what_differs() -> None:
 
 
 CARDS = {"8.9": True, "12.0": True, "8.0": True, "7.5": False, None: False, "new": False}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("tf32", [True, False])
-def test_a_processor_has_none(engine: str, tf32: bool) -> None:
-    workload = CATALOGUE["mnist_mlp"]
-    with pytest.raises(UsageError, match=said("engine.tf32_needs_gpu").pattern):
-        check_spec(workload.default_spec(engine=engine, device="cpu", tf32=tf32))
-    check_spec(workload.default_spec(engine=engine, device="gpu:0", tf32=tf32))
-    check_spec(workload.default_spec(engine=engine, device="cpu"))
 
 
 class WithoutGpu(Engine):

@@ -11,8 +11,6 @@ from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.short_form import suite_form
 from app.core.records import Plan, Suite
-from app.core.report.formats.result_document import results_of
-from app.core.result_file.short_form import is_of_code, short_form
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, remove_result
@@ -79,13 +77,6 @@ def test_the_file_takes_the_place_of_the_code(elsewhere: Database, result: Suite
     assert len(list_results(elsewhere)) == 16
 
 
-def test_after_the_file_the_code_is_nothing_new(elsewhere: Database, result: SuiteResult, send: Send) -> None:
-    send(ids(result), "suite.json")
-    added = type_in(elsewhere, result).added
-    assert (added.imported, len(added.duplicates)) == ((), 16)
-    assert only_score(elsewhere).score == result.total
-
-
 def test_ones_own_suite_is_recognised(database: Database, result: SuiteResult) -> None:
     added = type_in(database, result).added
     assert (added.imported, sorted(added.own_runs)) == ((), sorted(ids(result)))
@@ -126,21 +117,6 @@ def test_the_code_after_the_second_round_adds_to_the_first_ones(
     assert len(type_in(elsewhere, after_one).added.duplicates) == 8
 
 
-def test_a_single_run_that_came_before_neither_spoils_the_score_nor_stays_twice(
-    database: Database, elsewhere: Database, result: SuiteResult, send: Send
-) -> None:
-    (whole,) = results_of(database, ids(result)[:1])
-    if short_form(whole):
-        import_text(elsewhere, short_form(whole))
-    send(ids(result)[3:4], "run.json")
-    type_in(elsewhere, result)
-    assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
-    send(ids(result), "suite.json")
-    assert len(list_results(elsewhere)) == 16
-    assert not any(is_of_code(each.summary.app_version) for each in list_results(elsewhere))
-    assert only_score(elsewhere).score == result.total
-
-
 @pytest.mark.parametrize("first", ["file", "code"])
 def test_another_result_of_the_same_plan_is_refused(
     database: Database, elsewhere: Database, result: SuiteResult, send: Send, first: str
@@ -154,23 +130,6 @@ def test_another_result_of_the_same_plan_is_refused(
     assert outcome.refusal is not None
     assert said("exchange.other_content").is_in(str(outcome.refusal))
     assert len(list_results(elsewhere)) == 16
-
-
-def test_rounds_that_are_the_same_are_still_two(elsewhere: Database, plan: Plan, store: Store, send: Send) -> None:
-    result = store(plan, SPEEDS, engine_version="2.21.0", data_source="synthetic")
-    assert len(type_in(elsewhere, result).added.imported) == 16
-    send(ids(result), "suite.json")
-    assert [each.id for each in list_results(elsewhere)] == list(range(16, 0, -1)), "each replaces its own"
-    assert only_score(elsewhere).score == result.total
-
-
-def test_one_run_of_a_suite_does_not_take_its_place(elsewhere: Database, result: SuiteResult, send: Send) -> None:
-    type_in(elsewhere, result)
-    send(ids(result)[:1], "run.json")
-    send(ids(result)[1:8], "seven.json")
-    assert [each.source for each in list_results(elsewhere)][-8:] == [*["seven.json"] * 7, "run.json"]
-    assert len(list_results(elsewhere)) == 16
-    assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
 
 
 def test_two_suites_in_one_file_take_the_places_of_both_codes(

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.engines.choices import Choice, automatic_choice
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
-from app.core.plans.suite.definition import SUITE_1, definition_of
+from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.score import suite_result
 from app.core.plans.suite.uncertainty import Score
@@ -20,7 +19,7 @@ from tests.conftest import ROOT
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
-from workloads.protocol.machine import Gpu, Machine
+from workloads.protocol.machine import Machine
 
 
 def test_every_engine_is_asked_for_the_same_work(runner: Runner) -> None:
@@ -98,24 +97,11 @@ def test_what_is_not_there_is_refused_in_a_line(runner: Runner, engine: str, dev
     assert "\n" not in str(refused.value)
 
 
-def test_an_unknown_suite_is_refused() -> None:
-    with pytest.raises(UsageError, match=said("suite.unknown", number="99").pattern):
-        definition_of(99)
-
-
 def test_without_a_choice_the_definitions_engine_runs_each_part_once_a_round(runner: Runner) -> None:
     plan = plan_suite(runner)
     assert {(spec.engine, spec.device) for spec in plan.specs} == {(SUITE_1.engine, "cpu")}
     assert [planned.spec for planned in plan.runs()] == [*plan.specs] * SUITE_1.rounds
     assert SUITE_1.rounds > 1
-
-
-def test_a_faster_engine_does_not_take_the_place_of_the_definitions() -> None:
-    card = Gpu(name="NVIDIA GeForce RTX 4090", vendor="nvidia")
-    choices = [Choice("tensorflow", "cpu"), Choice("torch", "cpu"), Choice("torch", "gpu:0", card)]
-    assert automatic_choice(choices, "tensorflow") == choices[0]
-    assert automatic_choice(choices) == choices[2]
-    assert automatic_choice(choices[1:], "tensorflow") == choices[2], "not installed"
 
 
 def test_a_workload_that_has_changed_since_is_refused(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.errors import UsageError
 from app.core.messages import sentence
-from app.core.plans.suite.definition import SUITE_1, SUITES
+from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.export import suite_as_dict, suite_export
 from app.core.plans.suite.known import imported_scores
 from app.core.plans.suite.planning import plan_suite
-from app.core.plans.suite.score import list_suites, suite_result
+from app.core.plans.suite.score import suite_result
 from app.core.plans.suite.texts import places_figure, points_text, suite_lines, suite_table, verdict_texts
 from app.core.plans.suite.uncertainty import Score, geometric_mean
 from app.core.records import Plan
@@ -189,18 +188,6 @@ def test_the_workloads_are_still_those_of_the_definition() -> None:
     }
 
 
-@pytest.mark.parametrize("number", [99, -1, "one", None, 1e300])
-def test_the_list_leaves_out_suites_of_other_versions_and_damaged_ones(
-    database: Database, plan: Plan, store: Store, number: object
-) -> None:
-    first, second = store(plan).group.id, store(plan).group.id
-    sql = "UPDATE plans SET plan = json_set(plan, '$.suite.number', ?) WHERE id = ?"
-    database.connection.execute(sql, (number, first))
-    with pytest.raises(UsageError):
-        load_suite(database, first)
-    assert [each.group.id for each in list_suites(database)] == [second]
-
-
 def test_a_part_that_ran_again_counts_with_its_latest_runs(
     plan: Plan, store: Store, database: Database, machine: Machine
 ) -> None:
@@ -222,12 +209,6 @@ def test_what_is_exported_is_what_was_scored(plan: Plan, store: Store) -> None:
     lines = "".join(plan_lines(suite_export(result), "csv")).splitlines()
     assert len(lines) == 1 + len(SUITE_1.parts)
     assert lines[0].startswith("format_version,workload,purpose,batch_size,state,points,points_low")
-
-
-def test_the_table_has_a_row_for_each_part(plan: Plan, store: Store) -> None:
-    table = suite_table(store(plan))
-    assert [row[0] for row in table.rows] == [part.title for part in SUITE_1.parts]
-    assert {len(row) for row in table.rows} == {len(table.headings)}
 
 
 @pytest.mark.parametrize(("device", "is_narrower"), [("cpu", True), ("gpu:0", False)])
@@ -265,31 +246,6 @@ def test_a_file_with_all_parts_is_a_score_elsewhere(
     assert imported_scores(database) == [], "one's own are no others"
 
 
-def test_a_wide_score_is_a_caution_elsewhere_too(
-    database: Database, elsewhere: Database, plan: Plan, store: Store, send: Send
-) -> None:
-    group_id = store(plan, engine_version="2.21.0", data_source="synthetic").group.id
-    slow_the_second_round(database)
-    result = load_suite(database, group_id)
-    assert (result.is_wide, result.verdict) == (True, "caution")
-    assert {part.verdict for part in result.parts} == {"valid"}
-    send([run.id for run in result.runs], "suite.json")
-    (score,) = imported_scores(elsewhere)
-    assert score.verdict == "caution"
-
-
-def test_scores_of_an_older_suite_stay_when_a_newer_one_comes(
-    database: Database, elsewhere: Database, plan: Plan, store: Store, send: Send, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = store(plan, data_source="synthetic", engine_version="2.21.0")
-    send([run.id for run in result.runs], "suite.json")
-    monkeypatch.setitem(SUITES, 2, replace(SUITE_1, number=2, parts=SUITE_1.parts[:4]))
-    newer, older = imported_scores(elsewhere)
-    assert (newer.suite, older.suite) == (2, 1)
-    assert older.score.points == pytest.approx(sure(result.total).points)
-    assert [each.definition.number for each in list_suites(database)] == [1]
-
-
 def test_seven_parts_are_no_score_nor_are_eight_of_two_plans(
     elsewhere: Database, plan: Plan, store: Store, send: Send
 ) -> None:
@@ -318,14 +274,3 @@ def test_a_part_that_was_run_otherwise_is_none(
     set_fields(database, "workload = 'resnet_56'", **{column: value})
     send([run.id for run in result.runs], "suite.json")
     assert imported_scores(elsewhere) == []
-
-
-def test_files_of_one_name_are_never_mixed_and_never_lost(
-    elsewhere: Database, plan: Plan, store: Store, send: Send
-) -> None:
-    for number, (speed, parts) in enumerate(((1.0, 8), (1.5, 8), (3.0, 4))):
-        everywhere = {part.workload: speed for part in SUITE_1.parts}
-        result = store(plan, everywhere, data_source="synthetic", engine_version="2.21.0")
-        send([run.id for run in result.runs[: 2 * parts]], f"{number}/score.json")
-    points = sorted(each.score.points for each in imported_scores(elsewhere))
-    assert points == pytest.approx([1_000.0, 1_500.0])

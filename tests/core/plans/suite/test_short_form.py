@@ -14,7 +14,6 @@ from app.core.exchange.importing import import_text
 from app.core.metrics import headline_kind
 from app.core.plans.suite.definition import SUITE_1, SUITES
 from app.core.plans.suite.known import imported_scores
-from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.score import SuiteResult, scored_part
 from app.core.plans.suite.short_form import KIND, read_suite_form, suite_form
 from app.core.plans.suite.texts import points_text
@@ -37,10 +36,6 @@ CARD = {
     "device_name": "NVIDIA GeForce RTX 5070 Ti (Laptop) Super Founders",
     "settings": "tf32=off",
 }
-SAME = (
-    *("workload", "workload_version", "metric", "batch_size", "precision", "jit", "settings", "variant", "preset"),
-    *("epochs", "engine", "engine_version", "device", "samples_per_epoch", "verdict"),
-)
 KNOWN = {"engine_version": "2.21.0", "data_source": "synthetic"}
 _RUN = next(filter(short_form, golden()))
 
@@ -66,11 +61,6 @@ def even(speed: float = 1.0, **columns: Any) -> SuiteResult:
     return suite([(speed, 1.01 * speed)] * len(SUITE_1.parts), **columns)
 
 
-@pytest.fixture
-def plan(runner: Runner) -> Plan:
-    return plan_suite(runner, "tensorflow", "cpu")
-
-
 SPEEDS = st.floats(0.01, 2_000) | st.floats(1e5, 1e6)
 
 
@@ -92,14 +82,6 @@ def test_the_points_are_those_of_the_picture(
     (score,) = imported_scores(database)
     assert points_text(score.score.points) == points_text(sure(result.total).points)
     assert (score.score.low, score.score.high, score.verdict) == (None, None, verdict)
-
-
-@pytest.mark.parametrize("points", [99.95, 1_000.5, 12_345.5, 999_999.5])
-@pytest.mark.parametrize("nudge", [-1e-9, 1e-9])
-def test_a_score_at_the_edge_of_a_digit_is_not_rounded_to_the_other_side(points: float, nudge: float) -> None:
-    result = suite([((points / 1_000) ** 2 * (1 + nudge) / 1.7, 1.7)] * len(SUITE_1.parts))
-    again = suite_of(read_suite_form(suite_form(result)))
-    assert points_text(sure(again.total).points) == points_text(sure(result.total).points)
 
 
 def suite_of(results: tuple[Any, ...]) -> SuiteResult:
@@ -163,17 +145,6 @@ def test_runs_that_the_definition_does_not_describe_have_no_code(columns: dict[s
     assert suite_form(even(**columns)) == ""
 
 
-def test_without_a_score_or_with_zero_points_or_of_the_demo_there_is_no_code(plan: Plan, store: Store) -> None:
-    assert suite_form(store(plan, **KNOWN))
-    for outcome in ("crashed", None, "out_of_memory"):
-        assert suite_form(store(plan, {"gpt_mini": outcome}, **KNOWN)) == ""
-    result = even()
-    assert suite_form(replace(result, definition=SUITES[0])) == ""
-    first, second = result.parts[0].runs
-    other = replace(result.parts[0], runs=(first, replace(second, engine="torch")))
-    assert suite_form(replace(result, parts=(other, *result.parts[1:]))) == ""
-
-
 def test_no_text_is_both_a_suite_and_a_run() -> None:
     assert KIND.lower() not in CATALOGUE, "the second field tells them apart"
     suite_text, run_text = suite_form(even()), short_form(_RUN)
@@ -184,13 +155,6 @@ def test_no_text_is_both_a_suite_and_a_run() -> None:
         read_suite_form(run_text)
     assert read_code(run_text) == (read_short_form(run_text),)
     assert read_code(suite_text) == read_suite_form(suite_text)
-
-
-def test_a_name_does_not_look_like_another_form() -> None:
-    for name in (f"X {MARK}", f"X {MARK}:{KIND}:1", MARK):
-        result = even(cpu_name=name)
-        (first, *_) = read_code(suite_form(result))
-        assert first.machine.cpu_name == name.replace(":", " ")
 
 
 def with_field(number: int, text: str) -> str:
@@ -242,18 +206,6 @@ def test_what_is_wrong_is_refused_in_a_sentence_and_nothing_is_stored(
     outcome = import_text(database, text)
     assert said(code).is_in(str(outcome.refusal))
     assert list_results(database) == []
-
-
-@settings(max_examples=200)
-@given(st.integers(2, 15), st.text(sorted(ALPHANUMERIC), max_size=12))
-def test_whatever_is_taken_is_as_right_as_a_file(number: int, text: str) -> None:
-    try:
-        results = read_suite_form(with_field(number, text))
-    except UsageError:
-        return
-    for result in results:
-        check(result)
-    assert suite_form(suite_of(results))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, BETWEEN_RUNS_PCT
+from app.core.analysis.shared_host import BETWEEN_RUNS_PCT
 from app.core.plans.suite.uncertainty import Score, geometric_mean, hull, mean_of_rounds
 from tests.conftest import ROOT
 from tests.sure import sure
@@ -78,20 +78,6 @@ def test_the_figures_in_the_docs_are_what_is_computed() -> None:
         exact = [Score(points, points, points) for points in rounds]
         mean = mean_of_rounds([hull(exact[:1])], [rounds], shared)
         assert text.format(100 * (sure(mean.high) / mean.points - 1)) in docs
-
-
-def test_after_one_round_only_a_shared_host_gives_an_interval() -> None:
-    scores, rounds = [part(1_000.0)] * PARTS, [[1_000.0]] * PARTS
-    assert mean_of_rounds(scores, rounds, shared=0.0).high is None
-    for shared in (0.5, 1.0):
-        high = sure(mean_of_rounds(scores, rounds, shared).high)
-        assert math.log(high / 1_000) == pytest.approx(shared * BETWEEN_RUNS_HALF_PCT / 100, rel=0.01)
-
-
-def test_a_round_without_an_interval_reaches_as_far_as_its_points() -> None:
-    both = hull([part(100.0), Score(90.0)])
-    assert (both.low, both.high) == (90.0, part(100.0).high)
-    assert hull([Score(100.0), Score(90.0)]).low is None
 
 
 def test_a_part_without_an_interval_leaves_the_mean_without_one() -> None:
