@@ -2,18 +2,18 @@
 
 import sys
 import threading
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from app.core.doctor import facts as facts_module
 from app.core.doctor.facts import Facts, cuda_majors, gather_facts
-from app.core.doctor.nvml import NvidiaGpu, Nvml, NvmlState, ask_nvml
+from app.core.doctor.nvml import NvidiaGpu, Nvml, ask_nvml
 from app.core.hardware.gpu.linux import pci_vendors
-from tests.core.doctor.machines import NATIVE, WSL1, WSL2, Root
+from tests.core.doctor.machines import WSL1, WSL2, Root
 from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
 from workloads.protocol.machine import Gpu
 
@@ -37,56 +37,41 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     return fake
 
 
-def test_a_plain_computer_without_a_card(tmp_path: Path) -> None:
-    found = look(Root(tmp_path).pci("virtual"))
-    assert (found.system, found.container, found.pci) == ("linux", False, ("other",))
+def test_computers_with_and_without_a_card(tmp_path: Path) -> None:
+    found = look(Root(tmp_path / "plain").pci("virtual"))
+    assert (found.system, found.container, found.pci, found.nvidia_cards) == ("linux", False, ("other",), ())
     assert (found.kernel_driver, found.device_nodes, found.libcuda, found.dxg) == (None, 0, None, None)
     assert (found.nouveau, found.secure_boot, found.avx) == (False, None, True)
-    assert found.nvidia_cards == ()
-
-
-def test_a_card_with_its_driver(tmp_path: Path) -> None:
-    found = look(Root(tmp_path).pci("intel", "nvidia").driver().libcuda("/usr/lib/x86_64-linux-gnu"))
-    assert found.pci == ("intel", "nvidia")
-    assert (found.kernel_driver, found.device_nodes, found.libcuda) == ("580.65.06", 1, "system")
+    found = look(Root(tmp_path / "card").pci("intel", "nvidia").driver().libcuda("/usr/lib/x86_64-linux-gnu"))
+    assert (found.pci, found.kernel_driver) == (("intel", "nvidia"), "580.65.06")
+    assert (found.device_nodes, found.libcuda) == (1, "system")
     assert [card.name for card in found.nvidia_cards] == ["NVIDIA GPU"]
+    assert look(Root(tmp_path / "wsl", WSL1)).system == "wsl1"
+    assert look(Root(tmp_path / "32 bits").libcuda("/usr/lib/i386-linux-gnu")).libcuda is None
 
 
-@pytest.mark.parametrize("kind", ["0x030000", "0x030200", "0x038000", "0x120000"])
+CARDS, OTHERS = ("0x030000", "0x030200", "0x038000", "0x120000"), ("0x040300", "0x0c0330", "0x020000", "")
+
+
+@pytest.mark.parametrize("kind", [*CARDS, *OTHERS])
 def test_cards_are_found_by_their_class(tmp_path: Path, kind: str) -> None:
-    assert pci_vendors(Root(tmp_path).pci("nvidia", kind=kind).path) == ("nvidia",)
+    assert pci_vendors(Root(tmp_path).pci("nvidia", kind=kind).path) == (("nvidia",) if kind in CARDS else ())
 
 
-@pytest.mark.parametrize("kind", ["0x040300", "0x0c0330", "0x020000", ""])
-def test_a_cards_sound_and_other_devices_are_no_cards(tmp_path: Path, kind: str) -> None:
-    assert pci_vendors(Root(tmp_path).pci("nvidia", kind=kind).path) == ()
-
-
-@pytest.mark.parametrize(("release", "system"), [(NATIVE, "linux"), (WSL1, "wsl1"), (WSL2, "wsl2")])
-def test_wsl_is_recognised_by_its_kernel(tmp_path: Path, release: str, system: str) -> None:
-    assert look(Root(tmp_path, release)).system == system
+@pytest.mark.parametrize(
+    ("mark", "text"), [(".dockerenv", ""), ("run/.containerenv", ""), ("proc/1/cgroup", "0::/docker/abc")]
+)
+def test_containers_are_recognised_by_their_marks(tmp_path: Path, mark: str, text: str) -> None:
+    assert look(Root(tmp_path).write(mark, text)).container
 
 
 def test_wsl_with_and_without_a_graphics_card_of_windows(tmp_path: Path) -> None:
     without = look(Root(tmp_path / "a", WSL2))
-    assert (without.dxg, without.wsl_libcuda, without.nvidia_cards) == (False, False, ())
+    assert (without.system, without.dxg, without.wsl_libcuda, without.nvidia_cards) == ("wsl2", False, False, ())
     root = Root(tmp_path / "b", WSL2).write("dev/dxg", "").libcuda("/usr/lib/wsl/lib")
     found = look(root)
     assert (found.dxg, found.wsl_libcuda, found.libcuda) == (True, True, "wsl")
     assert len(found.nvidia_cards) == 1
-
-
-@pytest.mark.parametrize(
-    ("mark", "text"),
-    [
-        (".dockerenv", ""),
-        ("run/.containerenv", ""),
-        ("proc/1/cgroup", "0::/docker/abc"),
-        ("proc/1/cgroup", "1:name:/kubepods/x"),
-    ],
-)
-def test_containers_are_recognised_by_their_marks(tmp_path: Path, mark: str, text: str) -> None:
-    assert look(Root(tmp_path).write(mark, text)).container
 
 
 def test_nouveau_and_secure_boot(tmp_path: Path) -> None:
@@ -103,10 +88,6 @@ def test_nouveau_and_secure_boot(tmp_path: Path) -> None:
 def test_the_path_of_the_environment_comes_first(tmp_path: Path, folder: str, kind: str) -> None:
     root = Root(tmp_path).libcuda("/usr/lib/wsl/lib").write(f"{folder[1:]}/libcuda.so.1", "")
     assert look(root, LD_LIBRARY_PATH=f"/nowhere:{folder}").libcuda == kind
-
-
-def test_a_32_bit_library_is_not_the_one(tmp_path: Path) -> None:
-    assert look(Root(tmp_path).libcuda("/usr/lib/i386-linux-gnu")).libcuda is None
 
 
 @pytest.mark.parametrize(
@@ -132,11 +113,10 @@ def test_packages_that_matter_are_listed() -> None:
     assert found.package("tensorflow")
     assert found.package("numpy") == metadata.version("numpy")
     assert found.package("pytest") is None
-
-
-def test_two_generations_of_cuda() -> None:
-    found = Facts(system="linux", packages=(("nvidia-cudnn-cu12", "9"), ("nvidia-cudnn-cu13", "9")))
-    assert cuda_majors(found) == {"12", "13"}
+    nothing: Any = SimpleNamespace(metadata=None, version="1")
+    assert facts_module.installed([nothing]) == ()
+    two = Facts(system="linux", packages=(("nvidia-cudnn-cu12", "9"), ("nvidia-cudnn-cu13", "9")))
+    assert cuda_majors(two) == {"12", "13"}
 
 
 def test_cards_of_a_running_driver(driver: FakeDriver) -> None:
@@ -199,22 +179,13 @@ def test_slow_sources_are_asked_at_once(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert (found.nvml.state, found.gpus) == ("ok", (GPU,))
 
 
-@pytest.mark.parametrize("state", ["gpu_lost", "version_mismatch", "blocked"])
-def test_a_driver_that_complains_of_a_card_has_one(state: NvmlState) -> None:
-    assert len(Facts(system="wsl2", nvml=Nvml(state)).nvidia_cards) == 1
-    assert Facts(system="linux", nvml=Nvml("driver_not_loaded")).nvidia_cards == ()
-
-
 def test_the_source_that_knows_most_cards_counts() -> None:
     named = Gpu(name="NVIDIA T4", vendor="nvidia", compute_capability="7.5")
     assert Facts(system="linux", gpus=(GPU, named)).nvidia_cards == (NvidiaGpu("NVIDIA T4", "7.5"),)
     asked = Nvml("ok", gpus=(NvidiaGpu("NVIDIA T4", "7.5", 1, 2),))
     assert Facts(system="linux", gpus=(named,), nvml=asked).nvidia_cards == asked.gpus
+    for state in ("gpu_lost", "version_mismatch", "blocked"):
+        assert len(Facts(system="wsl2", nvml=Nvml(state)).nvidia_cards) == 1, "a driver that complains of a card"
+    assert Facts(system="linux", nvml=Nvml("driver_not_loaded")).nvidia_cards == ()
     more = Facts(system="linux", nvml=asked, pci=("nvidia", "nvidia")).nvidia_cards
     assert more == (*asked.gpus, NvidiaGpu("NVIDIA GPU"))
-
-
-def test_a_package_without_a_name_is_passed_over() -> None:
-    broken: Callable[..., object] = SimpleNamespace
-    nothing = broken(metadata=None, version="1")
-    assert facts_module.installed([nothing]) == ()  # type: ignore[list-item]
