@@ -26,16 +26,7 @@ PUBLIC = {
     "_gpu_tree_hook": "put into sys by the tests themselves",
 }
 SLEEPERS = {
-    **dict.fromkeys(
-        (
-            "tests/gui/pages/benchmark/test_setup.py",
-            "tests/gui/pages/compare/test_page.py",
-            "tests/gui/pages/results/test_commands.py",
-            "tests/gui/pages/results/test_table.py",
-            "tests/gui/run/test_preflight.py",
-        ),
-        "something must not happen, and there is no event for that",
-    ),
+    "tests/gui/run/test_preflight.py": "something must not happen, and there is no event for that",
     "tests/core/verdict/test_disturbances.py": "a worker has to stand still for real seconds",
     "tests/cli/storms.py": "signals come at any time",
 }

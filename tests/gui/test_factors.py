@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from pytestqt.qtbot import QtBot
 
 from app.cli.machine import compare
 from app.cli.run import print_result
 from app.core.analysis.bars import Bar, bars, find_baseline
-from app.core.analysis.position import chart_note, dated_name, position
+from app.core.analysis.position import chart_note, position
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
@@ -24,11 +23,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bars import value_texts
-from app.gui.pages.compare.page import ComparePage
-from app.gui.run.headline import HeadlineCard
-from app.gui.services.bundle import Services
 from tests.build import set_fields, store
-from tests.gui.driving import added
 from tests.saying import said
 from tests.sure import sure
 from workloads import STANDARD
@@ -80,11 +75,6 @@ def test_a_factor_comes_with_the_year(stored_run: Run, outlet: str) -> None:
     assert text.count("×") == text.count(YEAR) == 1
 
 
-def test_the_year_of_the_baseline_is_not_shown_next_to_the_own_bar(stored_run: Run) -> None:
-    you, baseline = chart(stored_run)
-    assert value_texts(you, baseline) == ("66.3 s · 4.8×", "66.3 s")
-
-
 def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared: Compared) -> None:
     invalid = replace(stored_run, summary=replace(stored_run.summary, verdict="invalid"))
     you, baseline = chart(invalid)
@@ -98,21 +88,6 @@ def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared
     times = {bar["name"]: bar["times_baseline"] for bar in json.loads(compared(json=True))["bars"]}
     assert times[you.name] is None
     assert times["GTX 1060"] == pytest.approx(320 / 9)
-
-
-def test_a_damaged_result_of_nothing_has_no_rank(stored_run: Run) -> None:
-    assert position(replace(stored_run.summary, value=0.0)) is None
-
-
-def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:
-    card = added(qtbot, HeadlineCard(services.theme))
-    card.show_stored(JudgedRun(stored_run))
-    assert said("position.faster", ratio="4.8×", baseline=YEAR).is_in(card.rank.whole_text)
-
-
-def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -> None:
-    page = added(qtbot, ComparePage(services))
-    assert sentence("compare.one_times", baseline=YEAR) in page.note.whole_text
 
 
 def test_the_terminal_ranks_by_efficiency(stored_run: Run, paths: Paths, compared: Compared) -> None:
@@ -133,13 +108,6 @@ def test_the_terminal_has_the_year(
     for text in (shown, capsys.readouterr().out):
         assert sum(YEAR in line for line in text.splitlines()) >= 2
         assert said("position.faster", ratio="4.8×", baseline=YEAR).is_in(text)
-
-
-def test_software_of_unknown_year_has_no_year(stored_run: Run) -> None:
-    _, baseline = chart(stored_run)
-    unknown = replace(baseline, row=replace(sure(baseline.row), year=None))
-    you, _ = chart(stored_run)
-    assert (dated_name(unknown), dated_name(you)) == ("i5-8250U", you.name)
 
 
 def test_the_terminal_says_how_to_see_results_of_several_gpus(compared: Compared) -> None:

@@ -1,6 +1,5 @@
 """Everything can be done without a mouse: Tab reaches all, in the order of reading, visibly, and comes back."""
 
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -8,19 +7,13 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.core.errors import AppError
-from app.core.plans.ab import ab_plan
-from app.core.plans.study.planning import plan_axes
-from app.core.runs.runner import Runner
-from app.gui.pages.hardware import doctor_view
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.choice_box import ChoiceBox
-from tests.gui.driving import PATIENCE_MS, Driver, replay
+from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
 from tests.gui.keyboard import focus, is_control, jumps, round_trip, unreached, without_ring
 from tests.gui.test_accessibility import DIALOGS, VIEWS, is_shown, store
 from tests.recording import recorded_events, until_epoch
-from workloads import CATALOGUE
 
 
 def show_page(code: str, driver: Driver) -> None:
@@ -152,47 +145,6 @@ def test_tab_enters_the_side_bar_at_the_current_page(driver: Driver) -> None:
     settle(driver)
     bar = driver.window.side_bar
     assert [stop for stop in round_trip(box) if bar.isAncestorOf(stop)] == [bar.places["compare"], bar.menu_button]
-
-
-def test_the_arrow_keys_move_through_the_pages_from_the_current_one(driver: Driver) -> None:
-    driver.window.show_page("compare")
-    places = driver.window.side_bar.places
-    places["compare"].setFocus()
-    driver.qtbot.keyClick(focus(), Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert driver.window.page is driver.window.lab
-    assert focus() is places["lab"]
-
-
-def test_a_button_that_disappears_hands_its_focus_on_and_gets_it_back(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    over = threading.Event()
-
-    def examine(*_: object) -> None:
-        assert over.wait(PATIENCE_MS / 1_000)
-        raise AppError("Over.")
-
-    monkeypatch.setattr(doctor_view, "examine", examine)
-    show_hardware("doctor", driver)
-    doctor = driver.window.hardware.doctor
-    doctor.examine_button.setFocus()
-    driver.press(doctor.examine_button)
-    driver.until(lambda: QApplication.focusWidget() is doctor.cancel_button)
-    over.set()
-    driver.until(lambda: QApplication.focusWidget() is doctor.examine_button)
-
-
-@pytest.mark.slow
-def test_the_focus_is_on_cancel_then_on_share(driver: Driver) -> None:
-    spec = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
-    runner, window = Runner(driver.services.paths, driver.machine), driver.window
-    study = plan_axes(spec, {"batch_size": (50, 100)}, runner)
-    for page, plan in ((window.lab, ab_plan((spec, spec), 1, ("A", "B"))), (window.lab, study)):
-        driver.window.show_page(page.code)
-        page.setup.run_button.setFocus()
-        page.begin(plan, driver.machine)
-        driver.until(lambda: QApplication.focusWidget() is page.foot.cancel_button)  # noqa: B023 - at once
-        driver.until(lambda: QApplication.focusWidget() is page.share_button)  # noqa: B023 - at once
 
 
 def settle(driver: Driver) -> None:

@@ -21,23 +21,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.verdict.conditions import CONDITIONS
-from app.core.verdict.context import TelemetryWindow
-from app.gui.run.log_dialog import LogDialog
-from app.gui.run.share_dialog import ShareDialog
-from app.gui.run.verdict_dialog import CautionsDialog
-from app.gui.run.workload_chooser import WorkloadChooser
-from app.gui.shell.help_dialogs import ReportDialog, problem_report
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
-from app.gui.widgets.dialogs import FaultDialog, about_dialog
 from tests.build import in_database
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
+from tests.gui.test_accessibility import DIALOGS
 from tests.gui.test_texts import SIZES, faults, show_result
 from tests.pseudo import english_in, names_of, speak_pseudo
 from tests.recording import recorded_events, store_recording, until_epoch
-from workloads.protocol.telemetry import Telemetry
 
 ROWS = 30
 # The names of keys, which Qt translates itself.
@@ -66,51 +58,6 @@ def show_finished(driver: Driver) -> None:
     show_result(driver, stored(driver))
 
 
-def show_verdict(driver: Driver) -> None:
-    show_finished(driver)
-    driver.press(driver.view.headline.why_button)
-
-
-def show_share(driver: Driver) -> None:
-    show_finished(driver)
-    driver.window.action("menu.share").trigger()
-    driver.until(lambda: any(each.shared is not None for each in driver.window.findChildren(ShareDialog)))
-
-
-def show_chooser(driver: Driver) -> None:
-    chooser = WorkloadChooser(driver.services, driver.machine, "mnist_mlp", driver.window)
-    chooser.show()
-    driver.until(lambda: bool(chooser.table.entries.rows))
-
-
-def show_log(driver: Driver) -> None:
-    show_finished(driver)
-    LogDialog(driver.window, list, lambda: None).show()
-
-
-def show_shortcuts(driver: Driver) -> None:
-    driver.window.action("menu.shortcuts").trigger()
-
-
-def show_report(driver: Driver) -> None:
-    ReportDialog(driver.window, problem_report(driver.machine, driver.services.paths.data / "none.log")).show()
-
-
-def show_fault(driver: Driver) -> None:
-    FaultDialog(driver.window, "", "").show()
-
-
-def show_about(driver: Driver) -> None:
-    about_dialog(driver.window).show()
-
-
-def show_cautions(driver: Driver) -> None:
-    window = TelemetryWindow((Telemetry(on_battery=True, other_cpu_pct=34.0, swap_bytes_per_s=1e9),), (0.0,))
-    reasons = [reason for each in CONDITIONS if (reason := each.before(window)) is not None]
-    assert len(reasons) == 3
-    CautionsDialog(driver.services.theme, reasons, driver.window).show()
-
-
 def show_more_settings(driver: Driver) -> None:
     driver.page.setup.advanced_button.setChecked(True)
 
@@ -122,23 +69,15 @@ PAGE_STATES |= FULL | {
     "finished": show_finished,
     "opened run": lambda driver: driver.open_run(stored(driver)),
 }
-DIALOGS = {
-    "verdict": show_verdict,
-    "share": show_share,
-    "chooser": show_chooser,
-    "log": show_log,
-    "shortcuts": show_shortcuts,
-    "report": show_report,
-    "fault": show_fault,
-    "about": show_about,
-    "cautions": show_cautions,
-}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("state", [*PAGE_STATES, *DIALOGS])
 def test_nothing_stays_in_english(driver: Driver, state: str) -> None:
-    (PAGE_STATES | DIALOGS)[state](driver)
+    if state in DIALOGS:
+        DIALOGS[state](driver).show()
+    else:
+        PAGE_STATES[state](driver)
     driver.until(lambda: driver.services.finder.machine is not None)
     QApplication.processEvents()
     assert list(dict.fromkeys(in_english(driver))) == []
@@ -165,12 +104,17 @@ def in_english(driver: Driver) -> Iterator[str]:
 
 def texts() -> Iterator[tuple[str, str]]:
     for widget in filter(QWidget.isVisible, QApplication.allWidgets()):
-        kind = type(widget).__name__
-        yield f"{kind}'s tip", widget.toolTip()
-        yield f"{kind}'s name", widget.accessibleName()
-        yield f"{kind}'s description", widget.accessibleDescription()
-        for text in shown(widget):
-            yield kind, text
+        yield from texts_of(widget)
+
+
+def texts_of(widget: QWidget) -> Iterator[tuple[str, str]]:
+    """Yield what is seen and heard of a widget, with its kind."""
+    kind = type(widget).__name__
+    yield f"{kind}'s tip", widget.toolTip()
+    yield f"{kind}'s name", widget.accessibleName()
+    yield f"{kind}'s description", widget.accessibleDescription()
+    for text in shown(widget):
+        yield kind, text
 
 
 def shown(widget: QWidget) -> Iterator[str]:

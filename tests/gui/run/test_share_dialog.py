@@ -4,6 +4,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtGui import QGuiApplication
@@ -15,7 +16,6 @@ from app.core.messages import message
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.actions import ResultActions
 from app.gui.run.share_dialog import ShareDialog
-from app.gui.widgets.basics import plain_tip
 from tests.build import in_database
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
@@ -63,19 +63,15 @@ def test_after_a_caution_it_offers_to_run_again(driver: Driver, dialog: ShareDia
     assert not dialog.again_line.isVisible(), "no other program was busy, so that nothing would change"
     dialog.reject()
     shown = partial(shared_result, run=judged)
-    mine = ShareDialog(
-        driver.services,
-        driver.window,
-        shown,
-        lambda *_: None,
-        lambda *_: None,
-        again=lambda: asked.append("again"),
-    )
-    mine.open()
-    driver.press(mine.again_button)
+
+    def open_again(**again: Any) -> ShareDialog:
+        made = ShareDialog(driver.services, driver.window, shown, lambda *_: None, lambda *_: None, **again)
+        made.open()
+        return made
+
+    driver.press(open_again(again=lambda: asked.append("again")).again_button)
     assert asked == ["again"]
-    other = ShareDialog(driver.services, driver.window, shown, lambda *_: None, lambda *_: None)
-    other.open()
+    other = open_again()
     assert not other.again_line.isVisible(), "nothing can be repeated"
     other.reject()
 
@@ -110,16 +106,15 @@ def opened(driver: Driver) -> list[ShareDialog]:
     return [each for each in driver.window.findChildren(ShareDialog) if each.isVisible()]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("form", TEXT_FORMS)
-def test_what_is_copied_is_what_is_shown(driver: Driver, dialog: ShareDialog, form: str) -> None:
+def test_what_is_copied_is_what_is_shown(driver: Driver, dialog: ShareDialog) -> None:
     dialog.view.buttons["text"].click()
-    dialog.form.setCurrentIndex(dialog.form.findData(form))
-    shown = dialog.text.toPlainText()
-    dialog.copy_button.click()
-    assert QGuiApplication.clipboard().text() == shown
-    assert re.search(r"\b5[12]\b", shown), "rounded to its uncertainty in some forms"
-    assert dialog.form.currentText() in driver.message
+    for form in TEXT_FORMS:
+        dialog.form.setCurrentIndex(dialog.form.findData(form))
+        shown = dialog.text.toPlainText()
+        dialog.copy_button.click()
+        assert QGuiApplication.clipboard().text() == shown
+        assert re.search(r"\b5[12]\b", shown), "rounded to its uncertainty in some forms"
+        assert dialog.form.currentText() in driver.message
 
 
 def test_saved_files_leave_it_out_too(
@@ -140,23 +135,14 @@ def test_saved_files_leave_it_out_too(
         assert result["machine"]["cpu_name"] == "AMD EPYC"
 
 
-def test_hints_are_no_html(dialog: ShareDialog) -> None:
-    assert dialog.shared is not None
-    texts = {field.name: field.text for field in dialog.shared.fields}
-    assert all(box.toolTip() == plain_tip(texts[name]) for name, box in dialog.boxes.items())
-
-
 def test_nothing_leaves_while_it_is_looked_up(driver: Driver, dialog: ShareDialog) -> None:
     dialog.boxes["cpu"].click()
     assert not dialog.copy_button.isEnabled()
     assert not dialog.save_button.isEnabled()
     driver.until(dialog.copy_button.isEnabled)
     assert "EPYC" not in machine(dialog)
-
-
-def test_closing_it_at_once_is_no_fault(driver: Driver, dialog: ShareDialog) -> None:
     dialog.boxes["cpu"].click()
-    dialog.reject()
+    dialog.reject()  # at once is no fault
     driver.until(lambda: not any(isinstance(each, ShareDialog) for each in QApplication.topLevelWidgets()))
     driver.window.action("menu.share").trigger()
     windows = QApplication.topLevelWidgets()

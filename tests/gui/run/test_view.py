@@ -8,19 +8,16 @@ from PySide6.QtCore import QDir, QStandardPaths
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from app.core.messages import ENGLISH, message, sentence
+from app.core.messages import message, sentence
 from app.core.report.share import share_card
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
-from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.plots import Plot
-from app.gui.charts.telemetry_chart import QUANTITIES, Quantity
 from app.gui.run.charts import ROOMY_PX, TIGHT_PX
 from app.gui.run.share_dialog import ShareDialog
 from tests.build import in_database
 from tests.gui.driving import Driver, replay
-from tests.gui.pixels import number, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from tests.saying import said
 from tests.sure import sure
@@ -79,24 +76,6 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     assert sentence("chart.one_times_median", median=message("chart.seconds", median_s=median_s)) in notes
 
 
-def test_bars_fill_the_half_that_a_quick_run_leaves_them(driver: Driver) -> None:
-    driver.window.resize(1920, 1080)
-    replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))
-    bars = driver.view.charts.bars
-    neutral = pixels(bars.grab().toImage()) == number(driver.services.theme.tokens.neutral_bar)
-    painted = neutral.any(axis=1).nonzero()[0]
-    assert bars.height() > 600
-    assert painted.max() > 0.85 * (bars.height() - AXIS_PX)
-
-
-@pytest.mark.parametrize("size", [(1366, 690), (1024, 560)])
-def test_the_answer_of_a_quick_run_needs_no_scrolling(driver: Driver, size: tuple[int, int]) -> None:
-    driver.window.resize(*size)
-    replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))
-    bars, area = driver.view.charts.bars, driver.view.charts_area
-    assert bars.mapTo(area, bars.rect().bottomLeft()).y() < area.height()
-
-
 @pytest.mark.parametrize("height_px", [TIGHT_PX, ROOMY_PX])
 def test_all_charts_fit_where_their_heights_are_chosen_for_it_and_are_aligned(
     driver: Driver, height_px: int
@@ -110,16 +89,6 @@ def test_all_charts_fit_where_their_heights_are_chosen_for_it_and_are_aligned(
     assert len(boxes) > 1
     for ends in ([box.left() for box in boxes], [box.right() for box in boxes]):
         assert max(ends) - min(ends) <= 4, "one time is at one place, but for wide numbers"
-
-
-def test_no_two_lines_of_a_chart_look_alike() -> None:
-    looks = [(quantity.colour, quantity.is_right) for quantity in QUANTITIES.values()]
-    assert len(set(looks)) == len(looks)
-
-
-@pytest.mark.parametrize("quantity", QUANTITIES.values(), ids=QUANTITIES)
-def test_a_line_has_a_name_without_arguments(quantity: Quantity) -> None:
-    assert "{" not in ENGLISH[quantity.label]
 
 
 def test_another_run_begins_at_its_first_chart_and_the_same_one_stays_where_it_is(driver: Driver) -> None:
@@ -197,33 +166,6 @@ def test_saving_begins_where_pictures_are_and_then_where_it_was(
     driver.until(lambda: len(begins) == 2)
     assert [path.parent for path in begins] == [pictures if has_pictures else Path(QDir.homePath()), folder]
     assert driver.services.preferences.settings.save_folder == str(folder)
-
-
-def test_another_run_replaces_all_that_was_drawn(driver: Driver) -> None:
-    finish(driver)
-    before = list(driver.view.charts.loss.lines["loss"].item.getData()[1])
-    changed = [
-        event if not isinstance(event, events.Steps) else events.Steps(
-            phase=event.phase, epoch=event.epoch, first_index=event.first_index, t_s=event.t_s, seq=event.seq,
-            durations_s=event.durations_s, loss=(event.loss or 0.0) + 1.0,
-        )
-        for event in RECORDED
-    ]  # fmt: skip
-    second = in_database(driver.services.paths.database, store_recording, changed)
-    driver.page.show_result(second)
-    driver.until(lambda: driver.page.run is not None)
-    after = list(driver.view.charts.loss.lines["loss"].item.getData()[1])
-    assert after == pytest.approx([value + 1.0 for value in before])
-
-
-@pytest.mark.slow
-def test_cut_epochs_are_never_called_epochs(driver: Driver) -> None:
-    driver.run_demo(steps=5, epochs=3)
-    view = driver.view
-    assert view.headline.unit.text() == "ms / step"
-    texts = [child.text() for child in view.charts.findChildren(QLabel)]
-    assert said("chart.speed_by_epoch").is_in(texts)
-    assert said("chart.steps_each", whole="10", steps="5").is_in(view.charts.epochs_card.note.whole_text)
 
 
 @pytest.mark.parametrize(("preset", "is_open"), [("quick", False), ("sustained", True)])

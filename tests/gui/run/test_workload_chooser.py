@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.messages import sentence
-from app.core.settings import load_settings
 from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.run.workload_chooser import WorkloadChooser
 from app.gui.services.bundle import Services
@@ -18,8 +17,6 @@ from tests.saying import said
 from workloads import CATALOGUE, RECOMMENDED, STANDARD
 from workloads.protocol.machine import Machine
 from workloads.workload import MemoryNeed, Workload
-
-ON_ONE_DEVICE = [name for name, workload in CATALOGUE.items() if workload.least_devices == 1]
 
 
 def opened(dialog: WorkloadChooser, qtbot: QtBot) -> WorkloadChooser:
@@ -51,7 +48,7 @@ def test_recommended_networks_come_first_then_all_for_training_or_prediction(cho
     assert shown(chooser) == trained
     assert chooser.table.chosen is not None
     assert chooser.table.chosen.workload.id == "mnist_mlp"
-    assert cells(chooser, STANDARD)[1:] == [said_devices(7), "about 10 min"]
+    assert cells(chooser, STANDARD)[1:] == [sentence("workloads.devices", count=7), "about 10 min"]
     assert "RTX 4090" in cells(chooser, "gpt_mini")[1]
     chooser.purposes.buttons["prediction"].click()
     assert shown(chooser) == [name for name in RECOMMENDED if not CATALOGUE[name].trains]
@@ -63,38 +60,16 @@ def test_recommended_networks_come_first_then_all_for_training_or_prediction(cho
     assert {"vgg16", "demo", "matmul"} < set(shown(chooser))
 
 
-def said_devices(count: int) -> str:
-    return sentence("workloads.devices", count=count)
-
-
-@pytest.mark.parametrize(
-    ("text", "ids"),
-    [
-        ("study 002 VGG", ["flowers_vgg16_331"]),
-        ("mooney VGG", ["flowers_vgg16_331"]),
-        ("lstm_ptb", ["lstm_ptb_32", "lstm_ptb_64"]),
-        ("no such thing", []),
-    ],
-)
-def test_words_are_looked_for_everywhere(chooser: WorkloadChooser, text: str, ids: list[str]) -> None:
-    chooser.search.setText(text)
-    assert shown(chooser) == ids
-    assert chooser.choose_button.isEnabled() == bool(ids)
-    if not ids:
-        assert said("workloads.nothing_found").is_all_of(chooser.title.text())
-
-
-def test_the_keyboard_alone_chooses(chooser: WorkloadChooser, qtbot: QtBot) -> None:
-    chooser.search.setText("lstm_ptb")
+def test_words_find_workloads_and_keys_choose(chooser: WorkloadChooser, qtbot: QtBot) -> None:
+    found = {"study 002 VGG": ["flowers_vgg16_331"], "mooney VGG": ["flowers_vgg16_331"], "no such thing": []}
+    for text, ids in (found | {"lstm_ptb": ["lstm_ptb_32", "lstm_ptb_64"]}).items():
+        chooser.search.setText(text)
+        assert shown(chooser) == ids
+        assert chooser.choose_button.isEnabled() == bool(ids)
+        assert said("workloads.nothing_found").is_all_of(chooser.title.text()) == (not ids)
     qtbot.keyClick(chooser.table, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
     chooser.choose_button.click()
     assert chooser.chosen_id == "lstm_ptb_64"
-
-
-def test_cancelling_leaves_the_choice(chooser: WorkloadChooser) -> None:
-    chooser.search.setText("lstm_ptb")
-    chooser.close_button.click()
-    assert chooser.chosen_id == "mnist_mlp"
 
 
 def test_a_workload_that_does_not_fit_says_so(
@@ -107,43 +82,6 @@ def test_a_workload_that_does_not_fit_says_so(
         dialog.summary.whole_text
     )
     dialog.reject()
-
-
-def test_the_button_opens_it_and_takes_the_choice_over(driver: Driver) -> None:
-    setup = driver.page.setup
-
-    def choose_there() -> None:
-        dialog = QApplication.activeModalWidget()
-        assert isinstance(dialog, WorkloadChooser)
-        driver.until(lambda: bool(dialog.table.entries.rows))
-        dialog.search.setText("mnist_mlp")
-        dialog.choose_button.click()
-
-    QTimer.singleShot(100, choose_there)
-    driver.press(setup.browse_button)
-    assert setup.chosen_workload.id == "mnist_mlp"
-
-
-def test_a_workload_that_certainly_does_not_fit_cannot_be_started(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    driver.become(memory_bytes=10**9)
-    monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(2 * 10**9, 0))
-    driver.choose_demo()
-    assert said("memory.computer_too_small", need_bytes="1.9 GB", batch_size="100").begins(
-        driver.page.setup.problem.text()
-    )
-    assert not driver.page.setup.run_button.isEnabled()
-
-
-def test_no_column_of_the_chooser_is_cut(services: Services, machine: Machine, qtbot: QtBot) -> None:
-    chooser = opened(WorkloadChooser(services, machine, "demo"), qtbot)
-    table, model = chooser.table, chooser.table.model()
-    metrics, padding_px = table.fontMetrics(), 2 * 9
-    for column in (0, 1):
-        texts = [model.index(row, column).data() for row in range(model.rowCount())]
-        assert max(map(metrics.horizontalAdvance, texts)) + padding_px <= table.columnWidth(column)
-    assert table.horizontalScrollBar().maximum() == 0
 
 
 def test_the_box_lists_recent_and_recommended_ones_and_takes_any_other(services: Services, qtbot: QtBot) -> None:
@@ -176,9 +114,3 @@ def test_the_last_item_of_the_box_opens_the_chooser(driver: Driver, search: str,
     assert box.currentData() == "mnist_cnn"  # until another one is chosen
     box.activated.emit(box.count() - 1)
     assert box.currentData() == expected
-
-
-@pytest.mark.slow
-def test_what_was_run_is_recently_used(driver: Driver) -> None:
-    driver.run_demo(epochs=1)
-    assert load_settings(driver.services.paths.settings).recent_workloads == ("demo",)

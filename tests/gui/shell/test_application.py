@@ -17,16 +17,13 @@ from app.core.runs.liveness import RunLimits
 from app.core.runs.session import Session
 from app.core.settings import load_settings
 from app.core.storage.database import Database
-from app.gui.services.preferences import Preferences
 from app.gui.services.tasks import Tasks
 from app.gui.shell.application import FaultCatcher, open_window
 from app.gui.shell.display import find_problem, has_display
-from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Theme
-from tests.child import python
 from tests.gui.driving import PATIENCE_MS, SHORT, Driver
-from tests.gui.run.test_runs import YES, answer
 from tests.saying import said
+from tests.sure import sure
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
 
@@ -43,32 +40,27 @@ def fail() -> None:
     raise RuntimeError(f"broken in {Path.home()}/private")
 
 
-@pytest.mark.slow
-def test_a_fault_is_shown_with_text_to_copy_and_the_window_stays_usable(
-    driver: Driver, catcher: FaultCatcher
-) -> None:
+def raise_it() -> None:
     try:
         fail()
     except RuntimeError:
         sys.excepthook(*sys.exc_info())
-    driver.until(lambda: catcher.dialog is not None and catcher.dialog.isVisible())
-    assert catcher.dialog is not None
-    report = catcher.dialog.report.toPlainText()
-    assert "RuntimeError: broken" in report
-    assert str(Path.home()) not in report
-    driver.press(catcher.dialog.copy_button)
-    assert QGuiApplication.clipboard().text() == report
-    catcher.dialog.reject()
-    assert driver.run_demo().status == "completed"
 
 
-def test_a_fault_in_a_thread_is_shown_too(driver: Driver, catcher: FaultCatcher) -> None:
+def test_a_fault_is_shown_with_text_to_copy(driver: Driver, catcher: FaultCatcher) -> None:
     thread = threading.Thread(target=fail)
-    thread.start()
+    for report_fault in (raise_it, thread.start):
+        report_fault()
+        driver.until(lambda: catcher.dialog is not None and catcher.dialog.isVisible())
+        dialog = sure(catcher.dialog)
+        report = dialog.report.toPlainText()
+        assert "RuntimeError: broken" in report
+        assert str(Path.home()) not in report
+        driver.press(dialog.copy_button)
+        assert QGuiApplication.clipboard().text() == report
+        dialog.reject()
+        catcher.dialog = None
     thread.join()
-    driver.until(lambda: catcher.dialog is not None and catcher.dialog.isVisible())
-    assert catcher.dialog is not None
-    catcher.dialog.reject()
 
 
 def test_a_fault_of_a_task_is_raised_in_the_windows_thread(driver: Driver, catcher: FaultCatcher) -> None:
@@ -99,28 +91,6 @@ def test_results_of_tasks_are_dropped_after_closing(driver: Driver) -> None:
     assert done == []
 
 
-def test_closing_waits_for_a_result_that_is_being_handed_over(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entered, go_on, over = threading.Event(), threading.Event(), threading.Event()
-
-    class Slow:
-        """A signal that is in the middle of being sent when Qt is about to go."""
-
-        def emit(self, outcome: object) -> None:
-            entered.set()
-            go_on.wait(10)
-            over.set()
-
-    tasks = Tasks()
-    monkeypatch.setattr(tasks, "finished", Slow())
-    tasks.start(lambda: True, lambda _: None, lambda _: None)
-    assert entered.wait(10)
-    threading.Timer(0.3, go_on.set).start()
-    tasks.close(patience_s=20)
-    assert over.is_set()
-
-
 @pytest.mark.slow
 def test_the_theme_is_kept_and_the_window_opens_where_it_was(
     driver: Driver, paths: Paths, application_theme: Theme
@@ -139,15 +109,17 @@ def test_the_theme_is_kept_and_the_window_opens_where_it_was(
 
 
 @pytest.mark.slow
-def test_damaged_settings_do_not_keep_the_window_from_opening(
+def test_damaged_settings_are_reported_and_do_not_keep_the_window_from_opening(
     paths: Paths, application_theme: Theme, driver: Driver
 ) -> None:
-    paths.settings.write_text('{"geometry": "no geometry \\u2603"}', encoding="utf-8")
-    window, services = open_window(application_theme, paths, RunLimits())
-    assert window.isVisible()
-    assert window.width() >= 800
-    window.close()
-    services.tasks.close()
+    for content in ('{"geometry": "no geometry \\u2603"}', "{"):
+        paths.settings.write_text(content, encoding="utf-8")
+        window, services = open_window(application_theme, paths, RunLimits())
+        assert window.isVisible()
+        assert window.width() >= 800
+        assert ("settings" in window.banner.text.text()) == (content == "{")
+        window.close()
+        services.tasks.close()
 
 
 def test_the_charts_of_a_run_are_made_while_the_window_is_idle(
@@ -157,61 +129,6 @@ def test_the_charts_of_a_run_are_made_while_the_window_is_idle(
     qtbot.waitUntil(lambda: window.benchmark.view is not None, timeout=PATIENCE_MS)
     window.close()
     services.tasks.close()
-
-
-@pytest.mark.slow
-def test_the_window_loads_neither_engine_nor_charts_nor_dialogs_nor_what_installs_at_its_start() -> None:
-    later = [
-        *("tensorflow", "keras", "numpy", "pyqtgraph", "ssl", "urllib.request"),
-        *("app.gui.pages.benchmark.workload_chooser", "app.gui.shell.help_dialogs"),
-        *("app.core.engines.install", "app.core.engines.pip", "app.core.hardware.machine"),
-    ]
-    code = (
-        "import sys, app.gui.shell.application, app.gui.shell.main_window; "
-        f"print([name for name in {later} if name in sys.modules])"
-    )
-    assert python("-c", code).stdout.strip() == "[]"
-
-
-IDLE = """
-import sys
-from PySide6.QtCore import QTimer
-import app.gui.shell.application as application
-from app.gui.shell.pages import PAGES
-
-def loaded():
-    return [page.code for page in PAGES if f"app.gui.pages.{page.code}.page" in sys.modules]
-
-class Looking(QTimer):
-    def __init__(self, window):
-        super().__init__(window)
-        self.timeout.connect(self.look)
-        print(*loaded())
-        self.start(10)
-        QTimer.singleShot(60_000, window.close)
-
-    def look(self):
-        if len(loaded()) == len(PAGES):
-            self.stop()
-            print(*loaded())
-            self.parent().close()
-
-show = application.open_window
-
-def open_window(*arguments):
-    window, services = show(*arguments)
-    Looking(window)
-    return window, services
-
-application.open_window = open_window
-sys.exit(application.run_window())
-"""
-
-
-@pytest.mark.slow
-def test_pages_are_imported_while_the_window_is_idle(environment: dict[str, str]) -> None:
-    lines = python("-c", IDLE, env=environment).stdout.splitlines()
-    assert lines == ["benchmark", " ".join(page.code for page in PAGES)]
 
 
 @on_linux
@@ -247,27 +164,6 @@ def test_what_keeps_a_window_from_opening_is_reported(
 
     monkeypatch.setattr("app.gui.shell.display.ctypes.CDLL", Library)
     assert [each.code for each in find_problem({"DISPLAY": ":0"})] == expected
-
-
-@on_linux
-def test_a_dead_display_is_never_taken_for_a_living_one() -> None:
-    """With the libraries that are here, or without them."""
-    assert [each.code for each in find_problem({"DISPLAY": ":9876"})] in (NOT_LOADED, NOT_ANSWERING)
-
-
-@pytest.mark.long
-def test_a_start_that_is_refused_while_closing_closes_the_window(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    driver.choose_demo()
-    with Database(driver.services.paths.database) as database:
-        database.connection.execute("BEGIN EXCLUSIVE")  # the start waits for it, and is refused
-        driver.press(driver.page.setup.run_button)
-        answer(monkeypatch, YES)
-        driver.window.close()
-        assert driver.window.isVisible()
-        driver.until(lambda: not driver.window.isVisible())
-    assert driver.stored() == []
 
 
 @pytest.mark.parametrize(
@@ -319,22 +215,6 @@ def test_damaged_results_are_reported(driver: Driver, paths: Paths) -> None:
     driver.until(lambda: said("database.begun_anew").is_in(driver.message))
 
 
-def test_damaged_settings_are_reported(driver: Driver, paths: Paths, application_theme: Theme) -> None:
-    paths.settings.write_text("{", encoding="utf-8")
-    window, services = open_window(application_theme, paths, RunLimits())
-    assert "settings" in window.banner.text.text()
-    window.close()
-    services.tasks.close()
-
-
-def test_two_windows_keep_each_others_settings(driver: Driver, paths: Paths) -> None:
-    other = Preferences(paths.settings)
-    other.change(theme="dark", save_folder="/elsewhere")
-    driver.services.preferences.change(preset="standard")
-    stored = load_settings(paths.settings)
-    assert (stored.theme, stored.save_folder, stored.preset) == ("dark", "/elsewhere", "standard")
-
-
 def test_errors_stay_until_they_are_closed_and_news_go_by_themselves(driver: Driver) -> None:
     banner = driver.window.banner
     banner.notify("news")
@@ -343,20 +223,6 @@ def test_errors_stay_until_they_are_closed_and_news_go_by_themselves(driver: Dri
     assert not banner.goes_by_itself
     driver.press(banner.close_button)
     assert not banner.isVisible()
-
-
-@pytest.mark.slow
-def test_the_log_of_a_run_is_one_click_away(driver: Driver) -> None:
-    driver.run_demo("fail")
-    driver.press(driver.page.log_button)
-    log = driver.page.log
-    driver.until(log.isVisible)
-    assert said("log.phase", name="measure").is_in(log.text.toPlainText())
-    assert "told to fail" in log.text.toPlainText()
-    assert log.place.text().endswith(f"run-{driver.page.run.summary.id}.log")  # type: ignore[union-attr]
-    driver.press(log.copy_button)
-    assert "told to fail" in QGuiApplication.clipboard().text()
-    log.close()
 
 
 def test_the_theme_follows_the_system_until_one_is_chosen(application_theme: Theme) -> None:

@@ -74,15 +74,6 @@ def sources(paths: Paths) -> list[str]:
         return [result.source for result in list_results(database)]
 
 
-def test_a_drag_lights_the_place_for_it(driver: Driver, tmp_path: Path) -> None:
-    lit: list[bool] = []
-    driver.window.imports.dragged.connect(lit.append)
-    driver.window.show_page("compare")
-    drop(driver, tmp_path / "nothing.png")
-    assert lit == [True, False]
-    assert not driver.window.compare.drop_line.property("lit")
-
-
 @pytest.mark.parametrize("name", ["result.png", "forum.jpg", "result.epochmark.json"])
 def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Path, name: str) -> None:
     drop(driver, theirs / name)
@@ -120,31 +111,6 @@ def test_an_own_result_opens_and_results_in_the_sidebar_closes_it(
     driver.press(driver.window.side_bar.places["results"])
     assert driver.window.page is results
     assert results.run is None
-
-
-def test_files_of_a_folder_come_in_beside_a_broken_one(
-    driver: Driver, paths: Paths, theirs: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "good.json").write_bytes((theirs / "result.epochmark.json").read_bytes())
-    (tmp_path / "bad.json").write_text("{")
-    drop(driver, tmp_path)
-    driver.until(lambda: said("imports_page.done").begins(driver.message))
-    assert "bad.json" in driver.message
-    assert count(paths) == 1
-
-
-def test_what_is_no_result_is_refused_in_a_sentence(driver: Driver, paths: Paths, tmp_path: Path) -> None:
-    picture = tmp_path / "cat.jpg"
-    assert QImage(40, 40, QImage.Format.Format_RGB32).save(str(picture), "JPG")  # type: ignore[call-overload]
-    drop(driver, picture)
-    driver.until(lambda: "cat.jpg" in driver.message)
-    assert count(paths) == 0
-
-
-def test_chosen_in_the_dialog(driver: Driver, paths: Paths, theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(theirs / "result.png")], ""))
-    driver.window.action("imports_page.menu").trigger()
-    driver.until(lambda: count(paths) == 1)
 
 
 def test_pasted_as_text_file_or_picture(driver: Driver, paths: Paths, theirs: Path) -> None:
@@ -196,28 +162,31 @@ def test_a_suites_jpeg_is_a_bar_among_known_scores_and_its_tests_are_in_compare(
     driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
 
 
-def test_an_imported_score_is_shown_before_there_is_an_own_one(
-    driver: Driver, machine: Machine, tmp_path: Path
+def test_chosen_in_a_dialog_or_dropped_as_a_folder_with_a_broken_file(
+    driver: Driver, paths: Paths, theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home, file = default_paths({"EPOCHMARK_HOME": str(tmp_path / "theirs")}), tmp_path / "suite.json"
-    home.create()
-    with Database(home.database) as database:
-        group_id = store_suite(database, home, replace(machine, cpu_name="Their CPU"), [2.0] * 8)
-        result = load_suite(database, group_id)
-        ids = [run.id for run in result.runs]
-        file.write_text("".join(FORMATS["result"].lines(database, ids)), "utf-8")
-    driver.window.show_page("suite")
-    others = driver.window.suite.others
-    assert not others.isVisible()
-    drop(driver, file)
-    driver.until(lambda: said("imports_page.done", count="16").is_all_of(driver.message))
-    driver.press(driver.window.banner.button)
-    assert driver.window.page is driver.window.suite
-    driver.until(others.isVisible)
-    (theirs, reference), spots = sure(others.figure).rows, sure(others.figure).series[0].spots
-    assert theirs.startswith("Their CPU, TensorFlow")
-    assert reference.startswith(sentence("suite.reference_name"))
-    assert [sure(spot).text for spot in spots] == [points_text(sure(result.total).points), points_text(1_000)]
+    lit: list[bool] = []
+    driver.window.imports.dragged.connect(lit.append)
+    driver.window.show_page("compare")
+    assert QImage(40, 40, QImage.Format.Format_RGB32).save(str(tmp_path / "cat.jpg"), "JPG")  # type: ignore[call-overload]
+    drop(driver, tmp_path / "cat.jpg")
+    driver.until(lambda: "cat.jpg" in driver.message)
+    assert (lit, count(paths)) == ([True, False], 0)
+    assert not driver.window.compare.drop_line.property("lit")
+    own = in_database(paths.database, store_recording, recorded_events())
+    with Database(paths.database) as database:
+        set_fields(database, f"id = {own}", value=100.0, value_low=99.0, value_high=101.0)
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(theirs / "result.png")], ""))
+    driver.press(driver.window.compare.import_button)
+    driver.until(lambda: said("compare.friend_faster", ratio="≈ 1.9×").is_in(driver.message))
+    assert count(paths) == 1
+    (tmp_path / "good.json").write_bytes((theirs / "result.epochmark.json").read_bytes())
+    (tmp_path / "bad.json").write_text("{")
+    drop(driver, tmp_path)
+    driver.until(lambda: "bad.json" in driver.message)
+    assert count(paths) == 1
+    driver.window.action("imports_page.menu").trigger()
+    driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
 
 
 @pytest.mark.qt_log_level_fail("CRITICAL")  # Qt warns of each
@@ -237,20 +206,3 @@ def test_broken_and_huge_pictures_have_no_code(tmp_path: Path, content: bytes) -
     path.write_bytes(content)
     assert scan_file(path) == ""
     assert scan_file(tmp_path) == ""
-
-
-def test_compare_asks_for_files_too(
-    driver: Driver, paths: Paths, theirs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(theirs / "result.png")], ""))
-    driver.window.show_page("compare")
-    driver.press(driver.window.compare.import_button)
-    driver.until(lambda: count(paths) == 1)
-
-
-def test_after_an_import_it_says_who_is_faster(driver: Driver, paths: Paths, theirs: Path) -> None:
-    own = in_database(paths.database, store_recording, recorded_events())
-    with Database(paths.database) as database:
-        set_fields(database, f"id = {own}", value=100.0, value_low=99.0, value_high=101.0)
-    drop(driver, theirs / "result.png")
-    driver.until(lambda: said("compare.friend_faster", ratio="≈ 1.9×").is_in(driver.message))

@@ -16,21 +16,6 @@ from tests.gui.driving import Driver
 from tests.saying import said
 
 SMALLEST, HUGE = QSize(800, 480), QSize(8000, 5000)
-# The window's own start, up to where Qt would wait for events.
-START = """
-from PySide6.QtWidgets import QApplication
-
-def look(application):
-    window = next(each for each in application.topLevelWidgets() if hasattr(each, "banner"))
-    print("ratio", application.devicePixelRatio())
-    room = window.screen().availableGeometry()
-    print("fits", window.width() <= room.width() and window.height() <= room.height())
-    return 0
-
-QApplication.exec = look
-from app.gui.shell.application import run_window
-run_window()
-"""
 # Zooms in and restarts as a user would; after that, as above.
 RESTART = """
 from PySide6.QtWidgets import QApplication
@@ -65,26 +50,6 @@ def test_the_keys_store_a_zoom_and_say_when_it_is_seen(driver: Driver) -> None:
     assert press(driver, Qt.Key.Key_0) == 100
 
 
-def test_the_last_step_keeps_the_restart(driver: Driver) -> None:
-    assert press(driver, Qt.Key.Key_Minus) == 90
-    zoom = Zoom(driver.services, SMALLEST, lambda: None)
-    driver.services.preferences.change(zoom_pct=110)
-    zoom.larger(QSize(1000, 620))
-    assert said("zoom.limit", zoom_pct="110").is_all_of(driver.message)
-    assert driver.window.banner.button.isVisible()
-
-
-def test_there_are_a_smallest_and_a_largest_zoom(services: Services) -> None:
-    zoom, seen = Zoom(services, SMALLEST, lambda: None), []
-    for _ in ZOOM_STEPS_PCT:
-        zoom.larger(HUGE)
-        seen.append(services.preferences.settings.zoom_pct)
-    assert seen[-1] == 200
-    for _ in ZOOM_STEPS_PCT:
-        zoom.smaller()
-    assert services.preferences.settings.zoom_pct == 80
-
-
 def test_the_window_never_becomes_larger_than_the_screen(services: Services, told: Told) -> None:
     zoom = Zoom(services, SMALLEST, lambda: None)
     for _ in ZOOM_STEPS_PCT:
@@ -96,6 +61,12 @@ def test_the_window_never_becomes_larger_than_the_screen(services: Services, tol
     assert services.preferences.settings.zoom_pct == 125
     zoomed_since.larger(QSize(1920 * 100 // 125, 1080 * 100 // 125))
     assert services.preferences.settings.zoom_pct == 150
+    for _ in ZOOM_STEPS_PCT:
+        zoom.larger(HUGE)
+    assert services.preferences.settings.zoom_pct == 200
+    for _ in ZOOM_STEPS_PCT:
+        zoom.smaller()
+    assert services.preferences.settings.zoom_pct == 80
 
 
 @pytest.mark.parametrize(("own", "inside"), [(None, "1.5"), ("2", "3.0"), ("large", "large")])
@@ -112,26 +83,16 @@ def test_only_the_application_is_zoomed(
     assert os.environ.get(VARIABLE) == own
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"zoom_pct": 1000}', '{"zoom_pct": "much"}', '{"zoom_pct": null}']
-)
 def test_settings_that_cannot_be_read_are_left_to_those_who_say_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     file = tmp_path / "settings.json"
-    file.write_text(content)
-    with zoomed(file):
-        assert VARIABLE not in os.environ
-    assert file.read_text() == content
-
-
-@pytest.mark.slow
-def test_the_next_start_is_zoomed_and_within_the_screen(paths: Paths) -> None:
-    save_settings(paths.settings, Settings(zoom_pct=200))  # chosen on a larger screen: here, 400 × 400 are left
-    environment = {**os.environ, "EPOCHMARK_HOME": str(paths.data.parent), "QT_QPA_PLATFORM": "offscreen"}
-    done = python("-c", START, env=environment)
-    assert done.stdout.splitlines() == ["ratio 2.0", "fits True"], done.stderr
+    for content in ("", "{", "[]", '{"zoom_pct": 1000}', '{"zoom_pct": "much"}', '{"zoom_pct": null}'):
+        file.write_text(content)
+        with zoomed(file):
+            assert VARIABLE not in os.environ
+        assert file.read_text() == content
 
 
 @pytest.mark.slow
@@ -140,14 +101,3 @@ def test_one_click_restarts_with_the_zoom(paths: Paths) -> None:
     environment.pop(VARIABLE, None)
     done = python("-c", RESTART, env=environment)
     assert done.stdout.splitlines() == ["ratio 1.0", "ratio 0.9"], done.stderr
-
-
-@pytest.mark.slow
-def test_a_run_is_not_ended_for_a_zoom(driver: Driver) -> None:
-    driver.begin_demo(epochs=50)
-    driver.until(lambda: driver.services.bridge.is_running)
-    press(driver, Qt.Key.Key_Minus)
-    assert said("zoom.next_start", zoom_pct="90").is_all_of(driver.message)
-    assert not driver.window.banner.button.isVisible()
-    driver.window.benchmark.cancel()
-    driver.until(lambda: not driver.services.bridge.is_running)

@@ -3,36 +3,33 @@
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QDoubleSpinBox, QFileDialog, QScrollArea, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QFileDialog, QScrollArea, QSpinBox, QWidget
 
-from app.core.datasets.install import InstalledDataset, list_datasets
-from app.core.messages import Message, format_time_left, sentence
-from app.core.paths import Paths
+from app.core.messages import ENGLISH, format_time_left, sentence
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s, trash_runs
 from app.core.titles import workload_title
-from app.gui.pages.benchmark import dataset_row
+from app.gui.charts.bar_list import AXIS_PX
 from app.gui.pages.benchmark import setup as setup_view
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.known_hardware import KnownHardware
-from app.gui.pages.benchmark.setup import SetupView
-from app.gui.widgets.editors import FolderEdit
-from app.gui.widgets.form import ParameterForm
+from app.gui.pages.compare.page import ROW_PX
+from app.gui.widgets.editors import FolderEdit, set_edited
 from tests.build import in_database, store
-from tests.core.datasets.server import Server, halted
+from tests.core.datasets.server import Server
 from tests.gui.driving import Driver
 from tests.saying import said
 from tests.sure import only, sure
-from workloads import CATALOGUE, STANDARD
+from tests.workloads.test_settings import ROW, SENTENCES
+from workloads import CATALOGUE, STANDARD, settings
 from workloads.datasets import cifar10
+from workloads.engines.info import TENSORFLOW
 from workloads.protocol.machine import Gpu, Machine
-from workloads.protocol.parameters import Folders, Parameter
 from workloads.protocol.spec import ParameterValue, RunSpec
 
 NOTCH = 120
@@ -54,41 +51,40 @@ def turn_wheel(widget: QWidget, *, up: bool = False) -> None:
     QTest.wheelEvent(window.windowHandle(), place, QPoint(0, (3 if up else -3) * NOTCH))
 
 
-def test_the_form_is_made_from_declarations(driver: Driver) -> None:
+def test_the_form_is_made_from_declarations_and_reaches_the_spec(driver: Driver) -> None:
+    setup = driver.page.setup
     driver.choose_demo("crash", step_s=0.25)
-    form = driver.page.setup.form
-    outcome = next(box for box in form.rest.findChildren(QComboBox) if box.accessibleName() == "Outcome")
+    driver.press(setup.advanced_button)
+    rest = setup.form.rest
+    outcome = next(box for box in rest.findChildren(QComboBox) if box.accessibleName() == "Outcome")
     assert [outcome.itemText(number) for number in range(3)] == ["ok", "fail", "out_of_memory"]
-    step = form.rest.findChildren(QDoubleSpinBox)[0]
+    step = rest.findChildren(QDoubleSpinBox)[0]
     assert (step.minimum(), step.maximum(), step.suffix()) == (0.0, 60.0, " s")
-    spec = driver.page.setup.spec()
+    spec = setup.spec()
     assert spec.parameters == {"outcome": "crash", "step_s": 0.25}
     assert (spec.epochs, spec.steps, spec.threads, spec.precision) == (3, None, None, "float32")
-
-
-def test_all_settings_reach_the_spec(driver: Driver) -> None:
-    setup = driver.page.setup
-    driver.choose_demo()
-    driver.press(setup.advanced_button)
-    assert setup.form.isVisible()
     wanted: dict[str, ParameterValue] = {"epochs": 2, "steps": 3, "batch_size": 50, "jit": True, "threads": 4}
-    wanted |= {"precision": "mixed_float16"}
-    for name, value in (wanted | {"seed": 9}).items():
+    wanted |= {"precision": "mixed_float16", "seed": 9}
+    for name, value in wanted.items():
         setup.form.set_value(name, value)
     setup.device.setCurrentIndex(setup.device.findData("cpu"))
     spec = setup.spec()
     assert {name: getattr(spec, name) for name in wanted} == wanted
-    assert (spec.seed, spec.device) == (9, "cpu")
-    setup.choose_length("quick")
-    assert (setup.spec().preset, setup.spec().epochs, setup.spec().steps) == ("quick", 1, None)
+    assert spec.device == "cpu"
 
 
 def test_only_lengths_that_make_a_difference_are_offered(driver: Driver) -> None:
     setup = driver.page.setup
+    setup.advanced_button.setChecked(True)
+    (epochs,) = [each for each in setup.form.findChildren(QSpinBox) if each.accessibleName() == "Epochs"]
+    setup.choose_length("standard")
     setup.form.set_value("epochs", 3)
     setup.form.set_value("steps", 7)
-    setup.choose_length("sustained")
-    assert (setup.spec().preset, setup.spec().epochs, setup.spec().steps) == ("sustained", 1, None)
+    for preset, steps in (("quick", None), ("standard", 7), ("sustained", None)):
+        setup.choose_length(preset)
+        assert epochs.isEnabled() is (preset == "standard")
+        spec = setup.spec()
+        assert (spec.preset, spec.epochs, spec.steps) == (preset, 3 if steps else 1, steps)
     for kind in ("limits", "storage"):
         choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.kind == kind))
         assert [setup.length.itemData(place) for place in range(setup.length.count())] == ["quick"]
@@ -103,29 +99,6 @@ def test_the_computer_is_one_line(driver: Driver) -> None:
         driver.become(cpu_name="AMD Ryzen 7 7800X3D 8-Core Processor", gpus=gpus, memory_bytes=32 * 2**30)
         parts = f"{cpu} · {memory} · {cards}"  # the card last: the memory isn't its own
         assert said("setup.machine", parts=parts).is_all_of(driver.page.setup.machine_line.whole_text)
-
-
-def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
-    slot = sure(driver.page.setup.known.bars.slot)
-    assert said("compare.you").is_all_of(slot[0])
-    choose(driver, "demo")
-    assert driver.page.setup.known.bars.slot == slot
-
-
-def test_the_form_begins_at_its_first_line_and_tab_scrolls_to_where_it_goes(driver: Driver) -> None:
-    setup = driver.page.setup
-    driver.window.resize(800, 480)
-    driver.open_settings()
-    first, bar = setup.length, setup.form_area.verticalScrollBar
-    driver.until(lambda: bar().maximum() > 100)
-    bar().setValue(bar().maximum())
-    assert first.visibleRegion().isEmpty()
-    driver.window.side_bar.setFocus()
-    for _ in range(40):
-        QTest.keyClick(driver.window, Qt.Key.Key_Tab)
-        if QApplication.focusWidget() is first:
-            break
-    assert not first.visibleRegion().isEmpty()
 
 
 def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -> None:
@@ -211,27 +184,10 @@ def test_with_a_well_known_card_the_question_is_whether_it_is_normal(driver: Dri
     assert said("setup.current_title_cpu").is_all_of(card.title.text())
 
 
-@pytest.mark.slow
-def test_the_length_of_the_latest_run_is_remembered(driver: Driver) -> None:
-    driver.run_demo()
-    assert driver.services.preferences.settings.preset == "standard"
-    assert SetupView(driver.services).preset == "standard"
-
-
-def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
+def test_the_time_is_measured_by_earlier_runs_and_follows_every_choice(driver: Driver) -> None:
     setup, machine = driver.page.setup, driver.machine
     setup.choose_length("standard")
     driver.until(told_time(driver))
-    in_database(driver.services.paths.database, store, machine, 65.0, 60.0, 60.0)
-    setup.refresh()
-    driver.until(told_time(driver, 10, epochs=10))
-    setup.form.set_value("epochs", 2)
-    driver.until(told_time(driver, 2, epochs=2))
-
-
-def test_the_time_follows_every_choice(driver: Driver) -> None:
-    setup, machine = driver.page.setup, driver.machine
-    setup.choose_length("standard")
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
         store(database, machine, 130.0, 120.0, 120.0, device="cpu")
@@ -242,9 +198,9 @@ def test_the_time_follows_every_choice(driver: Driver) -> None:
     driver.until(told_time(driver, 20))
     setup.form.set_value("steps", 50)  # a tenth of an epoch
     driver.until(told_time(driver, 2))
-    setup.form.set_value("steps", 501)  # more than an epoch has
-    driver.qtbot.wait(2 * setup_view.ESTIMATE_MS)
-    assert told_time(driver)()
+    setup.form.set_value("steps", 0)
+    setup.form.set_value("epochs", 2)
+    driver.until(told_time(driver, 4, epochs=2))
 
 
 def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,57 +268,6 @@ def test_data_that_only_its_user_has_is_imported_in_the_settings(driver: Driver)
     driver.until(lambda: not card.visibleRegion().isEmpty())
 
 
-def test_a_download_continues_while_another_workload_is_shown(driver: Driver, server: Server) -> None:
-    (_, go_on), row = halted(server), look_again(driver, server)
-    driver.press(row.get_button)
-    driver.until(lambda: server.ranges != [])
-    choose(driver, "demo")
-    assert not row.choice.isEnabled()
-    assert not row.progress.isVisible()
-    choose(driver, "cifar10_keras_cnn")
-    assert row.progress.cancel_button.isVisible()
-    assert row.progress.isVisible()
-    choose(driver, "demo")
-    go_on.set()
-    driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
-    driver.qtbot.wait(50)
-    assert not row.choice.isEnabled()
-    choose(driver, "cifar10_keras_cnn")
-    assert said("data_row.auto_real").is_all_of(row.choice.itemText(0))
-    assert not row.progress.cancel_button.isVisible()
-
-
-def test_a_slow_disk_neither_stops_the_window_nor_has_the_last_word(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row = driver.page.setup.dataset
-    driver.open_settings()
-    driver.until(row.get_button.isVisible)
-    go_on = threading.Event()
-    looks: list[threading.Thread] = []
-
-    def look(paths: Paths) -> list[InstalledDataset]:
-        looks.append(threading.current_thread())
-        first = len(looks) == 1
-        assert not first or go_on.wait(20)
-        return [replace(dataset, installed=not first) for dataset in list_datasets(paths)]
-
-    monkeypatch.setattr(dataset_row, "list_datasets", look)
-    driver.page.setup.refresh()
-    driver.until(lambda: len(looks) == 1)
-    assert row.get_button.isVisible()
-    driver.page.setup.refresh()
-    driver.until(lambda: row.state.isVisible() and row.choice.findData("real") >= 0)
-    go_on.set()
-    looks[0].join(20)
-    QCoreApplication.processEvents()
-    assert row.choice.findData("real") >= 0
-    assert threading.main_thread() not in looks
-
-
-PLACES = Parameter("places", Folders(), "", Message("Where to <measure>"), required=True)
-
-
 def editor_of(driver: Driver) -> FolderEdit:
     setup = driver.page.setup
     setup.choose("storage")
@@ -391,11 +296,11 @@ def test_folders_are_added_by_a_dialog(driver: Driver, tmp_path: Path, monkeypat
     answers = [str(tmp_path), "", str(tmp_path / "b")]
     asked: list[str] = []
 
-    def choose(parent: object, title: str, start: str) -> str:
+    def answer(parent: object, title: str, start: str) -> str:
         asked.append(start)
         return answers.pop(0)
 
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", choose)
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", answer)
     (tmp_path / "b").mkdir()
     editor = editor_of(driver)
     for _ in range(3):
@@ -403,20 +308,6 @@ def test_folders_are_added_by_a_dialog(driver: Driver, tmp_path: Path, monkeypat
     assert editor.line.text() == os.pathsep.join((str(tmp_path), str(tmp_path / "b")))
     assert asked == ["", str(tmp_path), str(tmp_path)]
     assert driver.page.setup.run_button.isEnabled()
-
-
-def test_the_editor_is_described_and_follows_values(driver: Driver) -> None:
-    form = ParameterForm([PLACES])
-    editor = only(FolderEdit, form.findChild(FolderEdit))
-    changes: list[object] = []
-    form.changed.connect(lambda: changes.append(form.values()))
-    form.set_value("places", "/a")
-    assert changes == [{"places": "/a"}]
-    assert (editor.accessibleName(), editor.line.accessibleName()) == ("parameter_label.places",) * 2
-    assert said("folder_edit.add_to", name="parameter_label.places").is_all_of(editor.add_button.accessibleName())
-    assert "&lt;measure&gt;" in editor.toolTip()
-    assert editor.focusProxy() is editor.line
-    form.deleteLater()
 
 
 def store_runs(driver: Driver, *durations_s: float, verdict: str = "valid") -> list[int]:
@@ -430,53 +321,53 @@ def own(known: KnownHardware) -> list[tuple[str, float]]:
     return [(bar.kind, bar.value) for bar in known.bars.bars if bar.run is not None]
 
 
-def test_own_runs_take_the_slot_and_a_click_opens_them(driver: Driver) -> None:
-    known, setup = driver.page.setup.known, driver.page.setup
-    assert known.bars.slot is not None
-    best, _ = store_runs(driver, 1.5, 50.0)
+def test_own_runs_like_the_chosen_one_take_the_slot_and_a_click_opens_them(driver: Driver) -> None:
+    known, setup, results = driver.page.setup.known, driver.page.setup, driver.window.results
+    slot = sure(known.bars.slot)
+    assert said("compare.you").is_all_of(slot[0])
+    choose(driver, "demo")
+    assert known.bars.slot == slot
+    choose(driver, STANDARD)
+    best, other = store_runs(driver, 1.5, 50.0)
     setup.refresh()
     driver.until(lambda: known.bars.slot is None)
     assert own(known) == [("you", 1.5), ("own", 50.0)]
     assert any(bar.kind == "reference" for bar in known.bars.bars)
-    place = [bar.kind for bar in known.bars.bars].index("you")
-    row_px = (known.bars.height() - 20) / len(known.bars.bars)
-    at = QPoint(90, round((place + 0.5) * min(64.0, row_px)))
-    QTest.mouseClick(known.bars, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
-    results = driver.window.results
-    driver.until(lambda: results.run is not None)
-    assert sure(results.run).summary.id == best
-
-
-def test_other_settings_and_other_workloads_have_the_empty_slot(driver: Driver) -> None:
-    setup, known = driver.page.setup, driver.page.setup.known
-    store_runs(driver, 50.0)
-    setup.refresh()
-    driver.until(lambda: known.bars.slot is None)
-    setup.form.set_value("batch_size", 64)
-    assert known.bars.slot is not None
-    setup.form.set_value("batch_size", 100)
-    assert own(known) == [("you", 50.0)]
+    for name, value in (("batch_size", 64), ("batch_size", 100)):
+        setup.form.set_value(name, value)
+        assert (known.bars.slot is None) == (value == 100)
     setup.choose("mnist_mlp")
     assert known.bars.slot is not None
     setup.choose(STANDARD)
-    driver.until(lambda: known.bars.slot is None)
-
-
-def test_a_run_that_was_deleted_elsewhere_leaves_its_place(driver: Driver) -> None:
-    known = driver.page.setup.known
-    ids = store_runs(driver, 50.0, verdict="caution")
-    driver.page.setup.refresh()
-    driver.until(lambda: known.bars.slot is None)
-    in_database(driver.services.paths.database, trash_runs, ids)
-    driver.window.show_page("results")
+    driver.until(lambda: own(known) == [("you", 1.5), ("own", 50.0)])
+    place = [bar.kind for bar in known.bars.bars].index("you")
+    row_px = (known.bars.height() - AXIS_PX) / len(known.bars.bars)
+    at = QPoint(90, round((place + 0.5) * min(ROW_PX, row_px)))
+    QTest.mouseClick(known.bars, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
+    driver.until(lambda: results.run is not None)
+    assert sure(results.run).summary.id == best
+    in_database(driver.services.paths.database, trash_runs, [best, other])
     driver.window.show_page("benchmark")
     driver.until(lambda: known.bars.slot is not None)
 
 
-def test_only_standard_has_a_number_of_epochs(driver: Driver) -> None:
-    setup = driver.page.setup
-    setup.advanced_button.setChecked(True)
-    (epochs,) = [each for each in setup.form.findChildren(QSpinBox) if each.accessibleName() == "Epochs"]
-    for preset, is_used in (("standard", True), ("quick", False), ("standard", True)):
-        setup.choose_length(preset)
-        assert epochs.isEnabled() is is_used
+@pytest.fixture
+def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ROW))
+    monkeypatch.setattr(TENSORFLOW, "settings", TENSORFLOW.settings | {ROW.name})
+    for code, words in SENTENCES.items():
+        monkeypatch.setitem(ENGLISH, code, words)
+
+
+def test_a_setting_that_is_one_row_has_its_editor_in_all_forms(one_more: None, driver: Driver) -> None:
+    setup, lab = driver.page.setup, driver.window.lab.setup
+    choose(driver, "mnist_cnn")
+    setup.form.set_value("autotune", "off")
+    assert setup.spec().settings == {"autotune": False}
+    driver.window.show_page("lab")
+    editor = lab.sides.sides[1].editors["autotune"]
+    assert said("ab_setup.of_side", side="B", label="Autotune").is_all_of(editor.accessibleName())
+    lab.sides.what.setCurrentIndex(lab.sides.what.findData("autotune"))
+    set_edited(editor, "on")
+    driver.until(lambda: lab.plan is not None)
+    assert sure(lab.plan).label_b == "Autotune"

@@ -1,14 +1,14 @@
 """The page that compares: which bars stand where, what the filters leave, and the table that says the same."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox
+from PySide6.QtWidgets import QApplication, QComboBox, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.bars import Bar, bars
@@ -21,12 +21,13 @@ from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
+from app.core.titles import level_title
 from app.gui.charts.bar_list import AXIS_PX
-from app.gui.charts.bars import bar_key, text_room, value_texts
+from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.page import ROW_PX, ComparePage
 from app.gui.pages.compare.table import COLUMNS, COPIED, CompareModel
 from app.gui.services.bundle import Services
-from tests.build import in_database, store
+from tests.build import golden, in_database, store
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added, slot_place
 from tests.saying import said
@@ -39,33 +40,45 @@ STANDARD = "cifar10_keras_cnn"
 PUBLISHED = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-8250U", "Colab TPU"]
 
 
-@pytest.fixture
-def four_runs(services: Services, machine: Machine) -> None:
-    gpu = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4070", "started_at": DAY}
-    with Database(services.paths.database) as database:
-        store(database, machine, 70.0, 66.3, batch_size=32, columns={"device": "cpu", "started_at": DAY})
-        store(database, machine, 90.0, 86.3, columns={"device": "cpu", "started_at": LAST_YEAR})
-        store(database, machine, 9.0, 8.5, columns=gpu)
-        store(database, machine, 70.0, 66.4, columns={"device": "cpu", "engine_version": "2.21.0"})
+class Shown:
+    """The page, and what fills it."""
+
+    def __init__(self, services: Services, machine: Machine, qtbot: QtBot) -> None:
+        self.services, self._machine, self._qtbot = services, machine, qtbot
+        self.page = added(qtbot, ComparePage(services))
+
+    def store(self, value: float, **columns: object) -> int:
+        changes: dict[str, Any] = {"batch_size": columns.pop("batch_size", 100), "columns": columns}
+        return in_database(self.services.paths.database, store, self._machine, value + 3.7, value, **changes)
+
+    def open(self, *ids: int, runs: bool = True) -> ComparePage:
+        """Open the page. `ids` are selected runs; without them, the page chooses runs."""
+        self.page.resize(840, 650)
+        self.page.show()
+        if ids:
+            self.page.show_runs(ids)
+            self.until(lambda: {*ids} <= {bar.run.id for bar in self.page.all_bars if bar.run is not None})
+        if runs:
+            self.until(lambda: any(bar.kind == "you" for bar in self.page.bar_list.bars))
+        return self.page
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        self._qtbot.waitUntil(condition, timeout=10_000)
 
 
 @pytest.fixture
-def page(services: Services, qtbot: QtBot) -> ComparePage:
-    return added(qtbot, ComparePage(services))
+def shown(services: Services, machine: Machine, qtbot: QtBot) -> Shown:
+    return Shown(services, machine, qtbot)
 
 
-def opened(page: ComparePage, qtbot: QtBot, *, runs: bool = True, ids: Sequence[int] = ()) -> ComparePage:
-    """Open the page. `ids` are selected runs; without them, the page chooses runs."""
-    page.resize(840, 650)
-    page.show()
-    if ids:
-        page.show_runs(ids)
-        qtbot.waitUntil(
-            lambda: {*ids} <= {bar.run.id for bar in page.all_bars if bar.run is not None}, timeout=10_000
-        )
-    if runs:
-        qtbot.waitUntil(lambda: any(bar.kind == "you" for bar in page.bar_list.bars), timeout=10_000)
-    return page
+@pytest.fixture
+def three(shown: Shown) -> ComparePage:
+    """The page with three of four runs; the first one has another batch size."""
+    shown.store(66.3, batch_size=32, device="cpu", started_at=DAY)
+    shown.store(86.3, device="cpu", started_at=LAST_YEAR)
+    shown.store(8.5, device="gpu:0", device_name="NVIDIA GeForce RTX 4070", started_at=DAY)
+    shown.store(66.4, device="cpu", engine_version="2.21.0")
+    return shown.open(2, 3, 4)
 
 
 def names(page: ComparePage) -> list[str]:
@@ -82,33 +95,37 @@ def cells(page: ComparePage, column: int) -> list[str]:
     return [model.index(number, column).data() for number in range(model.rowCount(QModelIndex()))]
 
 
-def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: QtBot) -> None:
-    opened(page, qtbot, runs=False)
+def test_without_own_runs_there_is_a_place_that_waits(shown: Shown) -> None:
+    page = shown.open(runs=False)
     assert sorted(names(page)) == sorted(PUBLISHED)
     assert page.bar_list.slot == (sentence("compare.you"), sentence("compare_page.run_to_see_place"))
     assert page.baseline.currentText() == "i5-8250U"
     assert page.reasons.isHidden()
     assert page.workload.findData("demo") == -1
+    software = "Keras / tf.keras on TensorFlow 1.x"
+    assert page.note.whole_text.split(" · ")[-1] == software, "what all have in common is said once"
+    assert not any(software in bar.remarks for bar in page.bar_list.bars)
+    wanted: list[str] = []
+    page.run_wanted.connect(wanted.append)
+    choose(page.workload, "mnist_mlp")
+    QTest.mouseClick(page.bar_list, Qt.MouseButton.LeftButton, pos=slot_place(page.bar_list))
+    page.bar_list.setFocus()
+    QTest.keyClick(page.bar_list, Qt.Key.Key_Return)
+    assert wanted == ["mnist_mlp"] * 2
+    choose(page.workload, "resnet50_224_inference")
+    assert sentence("compare.longer_is_faster_log") in page.note.whole_text.split(" · ")
+    assert names(page).count("RTX 5090") == 1
+    choose(page.filters.conditions, True)
+    assert names(page).count("RTX 5090") > 1
+    page.all_bars = []
+    page.draw()
+    assert page.nothing.isVisible()
+    assert page.note.whole_text == ""
 
 
-def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
-    page: ComparePage, four_runs: None, qtbot: QtBot
-) -> None:
-    opened(page, qtbot, ids=(2, 3, 4))
-    assert names(page).index(sentence("compare.you")) == names(page).index(here("2018-11-20")) - 1
-    assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 · 2026-11-19", "GTX 1060"]
-    assert page.bar_list.slot is None
-    page.show_runs((1, 2, 3, 4))
-    refused = f"{sentence('compare.other_setting', theirs='batch 32', mine='batch 100')}: " + here("2026-11-19")
-    qtbot.waitUntil(lambda: page.reasons.text().splitlines()[1:] == [refused], timeout=10_000)
-    assert page.reasons.isVisible()
-
-
-def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
-    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
-) -> None:
-    in_database(services.paths.database, store, machine, 70.0, 66.3, batch_size=32)
-    opened(page, qtbot)
+def test_a_run_unlike_any_published_one_explains_why_it_is_alone(shown: Shown) -> None:
+    shown.store(66.3, batch_size=32)
+    page = shown.open()
     assert names(page) == [sentence("compare.you")]
     assert all(name in page.reasons.text() for name in PUBLISHED)
     assert page.reasons.text().count(sentence("compare.other_setting", theirs="batch 100", mine="batch 32")) == 1
@@ -119,26 +136,20 @@ def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
 
 
 @pytest.mark.parametrize(("precision", "explains"), [("float32", True), ("mixed_float16", False)])
-def test_bars_that_are_not_ranked_are_explained(
-    precision: str, explains: bool, page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
-) -> None:
-    columns = {"workload": "gpt_mini", "metric": "tokens_per_s", "precision": precision, "batch_size": 16}
-    in_database(services.paths.database, store, machine, 70.0, 66.3, columns=columns)
-    opened(page, qtbot, runs=False)
+def test_bars_that_are_not_ranked_are_explained(precision: str, explains: bool, shown: Shown) -> None:
+    shown.store(66.3, workload="gpt_mini", metric="tokens_per_s", precision=precision, batch_size=16)
+    page = shown.open(runs=False)
     choose(page.workload, "gpt_mini")
-    qtbot.waitUntil(lambda: any(bar.kind == "you" for bar in page.bar_list.bars), timeout=10_000)
+    shown.until(lambda: any(bar.kind == "you" for bar in page.bar_list.bars))
     assert any(not bar.is_like for bar in page.bar_list.bars) == explains
     assert (sentence("compare.not_ranked") in page.note.whole_text) == explains
     assert (sentence("position.none_like") == page.answer.whole_text) == explains
 
 
-def test_runs_with_energy_can_be_ranked_by_efficiency(
-    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
-) -> None:
-    with Database(services.paths.database) as database:
-        for value, work in ((60.0, 9.0), (50.0, 3.0), (40.0, None)):
-            store(database, machine, 70.0, value, columns={"device": "cpu", "started_at": DAY, "work_per_j": work})
-    opened(page, qtbot, ids=(1, 2, 3))
+def test_runs_with_energy_can_be_ranked_by_efficiency(shown: Shown) -> None:
+    for value_s, work_per_j in ((60.0, 9.0), (50.0, 3.0), (40.0, None)):
+        shown.store(value_s, device="cpu", started_at=DAY, work_per_j=work_per_j)
+    page = shown.open(1, 2, 3)
     assert page.by_work.isVisible()
     page.by_work.setChecked(True)
     assert [bar.text for bar in page.bar_list.bars] == ["9.00", "3.00"]
@@ -146,156 +157,86 @@ def test_runs_with_energy_can_be_ranked_by_efficiency(
     page.as_table.setChecked(True)
     assert cells(page, 1) == ["9.00", "3.00"]
     choose(page.workload, "mnist_mlp")  # nothing here has energy
-    qtbot.waitUntil(lambda: not page.by_work.isVisible())
+    shown.until(lambda: not page.by_work.isVisible())
     assert not page.by_work.isChecked()
 
 
-def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
-    opened(page, qtbot, ids=(2, 3, 4))
+def test_filters_keep_what_matches_and_always_you(shown: Shown, three: ComparePage) -> None:
+    page, you = three, sentence("compare.you")
+    assert names(page).index(you) == names(page).index(here("2018-11-20")) - 1
+    assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 · 2026-11-19", "GTX 1060"]
+    assert page.bar_list.slot is None
+    row = sure(bars(STANDARD, None)[0].row)
+    page.all_bars.append(Bar("Nearly", "reference", 5.0, row=replace(row, id="other", match="close")))
+    for match, is_shown in (("exact", False), ("", True)):
+        choose(page.filters.conditions, True)
+        choose(page.filters.match, match)
+        assert ("Nearly" in names(page)) == is_shown
     years = [page.filters.year.itemText(number) for number in range(page.filters.year.count())]
     assert years[-2:] == ["2019", "2018"]
     choose(page.filters.year, 2018)
-    assert names(page) == [sentence("compare.you"), here("2018-11-20")]
+    assert names(page) == [you, here("2018-11-20")]
     assert page.baseline.currentText() == "i5-8250U"
     choose(page.filters.match, "exact")
-    assert names(page) == [sentence("compare.you"), here("2018-11-20")]
-
-
-def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
-    row = bars(STANDARD, None)[0].row
-    assert row is not None
-    close = Bar("Nearly", "reference", 5.0, row=replace(row, id="other", match="close"))
-    page.all_bars.append(close)
-    choose(page.filters.conditions, True)
-    choose(page.filters.match, "exact")
-    assert "Nearly" not in names(page)
-    choose(page.filters.match, "")
-    assert "Nearly" in names(page)
-
-
-def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services, qtbot: QtBot) -> None:
-    opened(page, qtbot, runs=False)
-    choose(page.filters.year, 2019)
-    page.all_bars = []
-    page.draw()
-    assert page.nothing.isVisible()
-    assert page.note.whole_text == ""
+    assert names(page) == [you, here("2018-11-20")]
+    page.show_runs((1, 2, 3, 4))
+    refused = f"{sentence('compare.other_setting', theirs='batch 32', mine='batch 100')}: " + here("2026-11-19")
+    shown.until(lambda: page.reasons.text().splitlines()[1:] == [refused])
+    assert page.reasons.isVisible()
 
 
 def here(date: str) -> str:
     return sentence("compare.own_here", computer=sentence("compare.you"), date=date)
 
 
-def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
-    opened(page, qtbot, ids=(2, 3, 4))
-    assert cells(page, 2)[0] == "80×"
-    for baseline, ticks in (("GTX 1060", "GTX 1060 (2019)"), (sentence("compare.you"), sentence("compare.you"))):
-        page.baseline.setCurrentText(baseline)
-        page.baseline.activated.emit(page.baseline.currentIndex())
-        assert sentence("compare.one_times", baseline=ticks) in page.note.whole_text.split(" · ")
-    assert cells(page, 2)[names(page).index(sentence("compare.you"))] == "baseline"
-    page.baseline.setCurrentText("GTX 1060")
-    page.baseline.activated.emit(page.baseline.currentIndex())
-    assert cells(page, 2)[:3] == ["2.2×", "1.1×", "baseline"]
-    page.hide()
-    opened(page, qtbot)
-    qtbot.wait(100)
-    assert page.baseline.currentText() == "GTX 1060"
-
-
-def test_only_own_and_imported_bars_have_a_ratio() -> None:
-    fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
-    you = Bar(sentence("compare.you"), "you", 80.0)
-    assert value_texts(you, slow) == ("80.0 s · 4.0×", "80.0 s")
-    assert value_texts(you, you) == value_texts(you, None) == ("80.0 s",)
-    assert value_texts(fast, slow) == ("9.00 s",)
-
-
-def test_a_friends_result_is_answered_in_words(
-    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
-) -> None:
-    with Database(services.paths.database) as database:
-        store(database, machine, 70.0, 66.3, columns={"device": "cpu"})
-        friend = result_of(load_run(database, store(database, machine, 40.0, 33.15)))
+def test_a_friends_result_is_answered_in_words(shown: Shown) -> None:
+    shown.store(66.3, device="cpu")
+    theirs = shown.store(33.15)
+    with Database(shown.services.paths.database) as database:
+        friend = result_of(load_run(database, theirs))
         database.connection.execute("DELETE FROM runs WHERE id = 2")
         add_results(database, [friend], "Ben's picture.png")
-    opened(page, qtbot)
+    page = shown.open()
     assert said("compare.friend_faster", ratio="2.0×").is_all_of(page.answer.whole_text)
     assert "Ben's picture" in page.answer.whole_text
 
 
-def test_what_all_published_bars_have_in_common_is_said_once(page: ComparePage, qtbot: QtBot) -> None:
-    opened(page, qtbot, runs=False)
-    software = "Keras / tf.keras on TensorFlow 1.x"
-    assert page.note.whole_text.split(" · ")[-1] == software
-    assert not any(software in bar.remarks for bar in page.bar_list.bars)
-
-
-def test_each_device_has_one_bar_unless_all_conditions_are_wanted(page: ComparePage, qtbot: QtBot) -> None:
-    opened(page, qtbot, runs=False)
-    choose(page.workload, "resnet50_224_inference")
-    assert sentence("compare.longer_is_faster_log") in page.note.whole_text.split(" · ")
-    assert names(page).count("RTX 5090") == 1
-    choose(page.filters.conditions, True)
-    assert names(page).count("RTX 5090") > 1
-
-
-def test_a_click_on_a_device_shows_all_its_results_and_another_one_hides_them(
-    page: ComparePage, qtbot: QtBot
-) -> None:
-    opened(page, qtbot, runs=False)
+def test_a_click_on_a_device_shows_all_its_results_and_another_one_hides_them(shown: Shown) -> None:
+    page = shown.open(runs=False)
     choose(page.workload, "matmul")
-    shown = page.bar_list
-    qtbot.waitUntil(lambda: "RTX 5070" in [bar.name for bar in shown.bars])
-    folded = shown.bars
+    shown.until(lambda: "RTX 5070" in names(page))
+    drawn, folded = page.bar_list, page.bar_list.bars
     assert said("compare_page.click_for_more").is_in(page.note.whole_text)
     card = next(bar for bar in folded if bar.name == "RTX 5070")
-    shown.chosen.emit(card)
+    drawn.chosen.emit(card)
     results = [bar for bar in page.all_bars if bar.name == "RTX 5070"]
     assert len(results) == 24  # six computers, four kinds of arithmetic
-    assert {bar_key(bar) for bar in shown.bars} == {bar_key(bar) for bar in (*folded, *results)}
-    assert len(page.table.rows.rows) == len(shown.bars)
-    shown.chosen.emit(card)
-    assert shown.bars == folded
+    assert {bar_key(bar) for bar in drawn.bars} == {bar_key(bar) for bar in (*folded, *results)}
+    assert len(page.table.rows.rows) == len(drawn.bars)
+    drawn.chosen.emit(card)
+    assert drawn.bars == folded
     choose(page.filters.conditions, True)
     assert not said("compare_page.click_for_more").is_in(page.note.whole_text)
 
 
-def test_the_empty_place_is_a_button(page: ComparePage, qtbot: QtBot) -> None:
-    opened(page, qtbot, runs=False)
-    wanted: list[str] = []
-    page.run_wanted.connect(wanted.append)
-    choose(page.workload, "mnist_mlp")
-    QTest.mouseClick(page.bar_list, Qt.MouseButton.LeftButton, pos=slot_place(page.bar_list))
-    page.bar_list.setFocus()
-    QTest.keyClick(page.bar_list, Qt.Key.Key_Return)
-    assert wanted == ["mnist_mlp"] * 2
+def test_every_bar_is_compared_with_the_baseline(shown: Shown, three: ComparePage) -> None:
+    page, you = three, sentence("compare.you")
+    assert cells(page, 2)[0] == "80×"
+    for baseline, title in ((you, you), ("GTX 1060", "GTX 1060 (2019)")):
+        page.baseline.setCurrentText(baseline)
+        page.baseline.activated.emit(page.baseline.currentIndex())
+        assert sentence("compare.one_times", baseline=title) in page.note.whole_text.split(" · ")
+        assert cells(page, 2)[names(page).index(baseline)] == "baseline"
+    assert cells(page, 2)[:3] == ["2.2×", "1.1×", "baseline"]
+    page.refresh()
+    answers: list[None] = []
+    shown.services.query(lambda _: None, answers.append)
+    shown.until(lambda: bool(answers))
+    assert page.baseline.currentText() == "GTX 1060"
 
 
-@pytest.mark.parametrize(
-    ("workload", "code"), [("gpt_mini", "slot_only_16_bits"), ("mnist_mlp", "run_to_see_place")]
-)
-def test_a_cpu_is_offered_no_place_among_results_in_16_bits(
-    driver: Driver, machine: Machine, workload: str, code: str
-) -> None:
-    driver.window.show_page("compare")
-    page = driver.window.compare
-    driver.services.finder.machine = replace(machine, gpus=())
-    choose(page.workload, workload)
-    assert sure(page.bar_list.slot)[1] == sentence(f"compare_page.{code}")
-
-
-def test_bars_leave_room_for_each_text() -> None:
-    assert text_room(500.0, [1.0, 0.1], [50.0, 200.0]) == 50.0
-    assert text_room(500.0, [1.0, 0.9], [50.0, 200.0]) == pytest.approx(500 - 300 / 0.9)
-    assert text_room(500.0, [], []) == 0.0
-    assert text_room(100.0, [1.0], [300.0]) == 100.0
-
-
-def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
-    page: ComparePage, four_runs: None, qtbot: QtBot, told: Told
-) -> None:
-    opened(page, qtbot, ids=(2, 3, 4))
+def test_the_table_shows_the_same_and_can_be_sorted_and_copied(three: ComparePage, told: Told) -> None:
+    page = three
     page.as_table.setChecked(True)
     assert page.table.isVisible()
     assert cells(page, 0) == names(page)
@@ -318,49 +259,26 @@ def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     assert told.messages == [(sentence("compare_page.rows_copied", count=len(names(page))), "")]
 
 
-def test_a_run_that_ends_takes_its_place_at_once(
-    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
-) -> None:
-    with Database(services.paths.database) as database:
-        store(database, machine, 70.0, 66.3)
-        opened(page, qtbot)
-        run_id = store(database, machine, 7.0, 6.6)
-    services.bridge.ended.emit(run_id)
-    qtbot.waitUntil(lambda: here("20") in " ".join(names(page)), timeout=10_000)
-    assert said("compare.you").is_all_of(names(page)[1])
+def test_at_first_the_best_and_the_latest_stand_beside_it_and_a_run_that_ends(shown: Shown) -> None:
+    for value_s in (90.0, 50.0, 70.0, 60.0, 66.0):
+        shown.store(value_s, started_at=DAY)
+    in_database(shown.services.paths.database, set_comment, 2, "overclocked")
+    page = shown.open()
 
+    def own() -> list[tuple[str, float]]:
+        return [(bar.kind, bar.value) for bar in page.bar_list.bars if bar.kind in ("you", "own")]
 
-def test_an_unreadable_database_is_reported(
-    page: ComparePage, services: Services, qtbot: QtBot, told: Told
-) -> None:
-    services.paths.database.mkdir()
-    opened(page, qtbot, runs=False)
-    qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
-    assert told.messages[0][1] == "invalid"
-
-
-def test_at_first_the_best_and_the_latest_stand_beside_it(
-    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
-) -> None:
-    with Database(services.paths.database) as database:
-        for value_s in (90.0, 50.0, 70.0, 60.0, 66.0):
-            store(database, machine, value_s + 4, value_s, columns={"started_at": DAY})
-        set_comment(database, 2, "overclocked")
-    opened(page, qtbot)
-    own = [(bar.kind, bar.value) for bar in page.bar_list.bars if bar.kind in ("you", "own")]
-    assert own == [("you", 50.0), ("own", 60.0), ("own", 66.0)]
+    assert own() == [("you", 50.0), ("own", 60.0), ("own", 66.0)]
+    shown.services.bridge.ended.emit(shown.store(6.6))
+    shown.until(lambda: ("you", 6.6) in own())
     page.show_runs([1, 2, 3, 4, 5])
-    qtbot.waitUntil(
-        lambda: said("compare.own_numbered", name=here(local_time(DAY)), run_id="1").is_in(names(page)),
-        timeout=10_000,
-    )
+    numbered = said("compare.own_numbered", name=here(local_time(DAY)), run_id="1")
+    shown.until(lambda: numbered.is_in(names(page)))
 
 
-def test_a_click_on_a_bar_opens_its_run(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
-    opened(page, qtbot, ids=(2, 3, 4))
-    chosen: list[int] = []
+def test_a_click_on_a_bar_opens_its_run(three: ComparePage) -> None:
+    page, bar_list, chosen = three, three.bar_list, list[int]()
     page.run_chosen.connect(chosen.append)
-    bar_list = page.bar_list
 
     def place(name: str) -> QPoint:
         row_px = (bar_list.height() - AXIS_PX) // len(names(page))
@@ -376,14 +294,6 @@ def test_a_click_on_a_bar_opens_its_run(page: ComparePage, four_runs: None, qtbo
         QTest.keyClick(bar_list, Qt.Key.Key_Down)
     QTest.keyClick(bar_list, Qt.Key.Key_Return)
     assert chosen == [3, 4]
-
-
-def test_the_window_opens_the_run_of_a_bar(driver: Driver, machine: Machine) -> None:
-    run_id = in_database(driver.services.paths.database, store, machine, 70.0, 66.3)
-    driver.window.show_page("compare")
-    driver.window.compare.run_chosen.emit(run_id)
-    driver.until(lambda: driver.window.results.run is not None)
-    assert driver.window.page is driver.window.results
 
 
 @pytest.mark.parametrize(
@@ -405,7 +315,7 @@ def test_the_fastest_comes_first(qapp: QApplication, metric: str, names: list[st
 
 
 @pytest.mark.slow
-def test_the_empty_place_says_why_nothing_can_be_run_now(driver: Driver) -> None:
+def test_the_empty_place_says_why_nothing_can_be_run_now(driver: Driver, machine: Machine) -> None:
     driver.window.show_page("compare")
     page, asked = driver.window.compare, list[str]()
     driver.until(lambda: page.bar_list.slot is not None)
@@ -417,10 +327,14 @@ def test_the_empty_place_says_why_nothing_can_be_run_now(driver: Driver) -> None
         QTest.mouseClick(page.bar_list, Qt.MouseButton.LeftButton, pos=slot_place(page.bar_list))
         QTest.keyClick(page.bar_list, Qt.Key.Key_Return)
 
+    driver.services.finder.machine = replace(driver.machine, gpus=())
+    for workload, code in (("gpt_mini", "slot_only_16_bits"), ("mnist_mlp", "run_to_see_place")):
+        choose(page.workload, workload)
+        assert sure(page.bar_list.slot)[1] == sentence(f"compare_page.{code}")
     click()
     assert asked == 2 * [page.workload.currentData()]
-    machine, plan = driver.machine, repeat_plan(CATALOGUE["demo"].default_spec("standard", epochs=1_000))
-    bridge.start(plan, machine)
+    plan = repeat_plan(CATALOGUE["demo"].default_spec("standard", epochs=1_000))
+    bridge.start(plan, driver.machine)
     driver.until(lambda: sure(page.bar_list.slot)[1] == sentence("compare_page.slot_busy"))
     click()
     assert len(asked) == 2
@@ -431,3 +345,41 @@ def test_the_empty_place_says_why_nothing_can_be_run_now(driver: Driver) -> None
     assert sure(page.bar_list.slot)[1] == sentence("compare_page.slot_no_engine")
     click()
     assert len(asked) == 2
+    run_id = in_database(driver.services.paths.database, store, machine, 70.0, 66.3)
+    page.run_chosen.emit(run_id)
+    driver.until(lambda: driver.window.results.run is not None)
+    assert driver.window.page is driver.window.results
+
+
+def only_action(page: ComparePage) -> QAction:
+    place = QPoint(5, 5)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, page.mapToGlobal(place))
+    QApplication.sendEvent(page, event)
+    menu = page.findChildren(QMenu)[-1]
+    (action,) = menu.actions()
+    return action
+
+
+def imported(page: ComparePage) -> list[Bar]:
+    return [bar for bar in page.bar_list.bars if bar.kind == "imported"]
+
+
+def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(shown: Shown, told: Told) -> None:
+    page = shown.page
+    choose(page.workload, "mnist_mlp")
+    page.show()
+    in_database(shown.services.paths.database, add_results, golden(), "lab.json")
+    page.refresh()
+    shown.until(lambda: [bar_key(bar) for bar in imported(page)] == ["imported-3", "imported-1"])
+    bar = imported(page)[0]
+    assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", level_title("valid"))
+    name = said("compare.imported_numbered", number="3", name="EPYC (lab)")
+    row = next(row for row in page.table.rows.rows if name.is_all_of(row.texts[0]))
+    assert row.texts[3:8] == ("CPU", "2026", "TensorFlow 2.21.0", "128", "float32")
+    assert said("compare_page.from_imported", source="lab.json", number="3").is_in(row.texts[9])
+    page.bar_list.pointed.emit(bar)
+    action = only_action(page)
+    assert said("compare_page.remove_result").is_all_of(action.text())
+    action.trigger()
+    shown.until(lambda: [bar_key(bar) for bar in imported(page)] == ["imported-1"])
+    assert (sentence("compare_page.removed", name="EPYC"), "") in told.messages

@@ -2,7 +2,6 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QListWidgetItem
 
 from app.core.messages import sentence
@@ -10,7 +9,6 @@ from app.core.plans.experiments import EXPERIMENTS
 from app.core.plans.report import LAB_PAGE
 from app.gui.pages.lab.questions import QuestionList
 from tests.gui.driving import Driver
-from tests.gui.full_pages import show_ab
 from workloads.protocol.machine import Gpu
 
 
@@ -62,38 +60,3 @@ def test_no_question_is_cut(driver: Driver, width: int) -> None:
         line = questions.itemWidget(item)
         assert line.height() >= line.heightForWidth(line.width())
         assert questions.visualItemRect(item).width() <= questions.viewport().width()
-
-
-def test_a_click_on_the_last_question_moves_nothing(driver: Driver) -> None:
-    driver.window.resize(driver.window.minimumSize())
-    questions = open_list(driver)
-    bar = questions.verticalScrollBar()
-    assert bar.maximum() > 0
-    last = [item for item in items(questions).values() if item.flags()][-1]
-    questions.scrollToItem(last)
-    before = bar.value(), questions.visualItemRect(last)
-    QTest.mouseClick(
-        questions.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, before[1].center()
-    )
-    QApplication.processEvents()
-    assert questions.currentItem() is last
-    assert (bar.value(), questions.visualItemRect(last)) == before
-    assert driver.window.lab.isVisible()
-    assert driver.window.lab.setup.heading.text() == EXPERIMENTS[questions.key].question
-
-
-def test_keys_choose_a_question(driver: Driver) -> None:
-    questions = open_list(driver)
-    questions.setFocus()
-    driver.qtbot.keyClick(questions, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert driver.window.lab.setup.experiment.key == questions.key == list(items(questions))[1]
-
-
-def test_an_answer_takes_the_page_until_the_user_goes_back(driver: Driver) -> None:
-    show_ab(driver)
-    lab = driver.window.lab
-    assert not lab.questions.isVisible()
-    driver.press(lab.back_button)
-    assert lab.questions.isVisible()
-    assert lab.setup.isVisible()
-    assert lab.report is None

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QImage
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.core.clock import local_time
@@ -22,8 +21,8 @@ from app.gui.pages.results.page import ResultsPage
 from app.gui.run.share_dialog import ShareDialog
 from tests.build import set_fields, store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, found, press_key, save_to, select, type_comment
-from tests.gui.run.test_runs import NO, YES, answer
+from tests.gui.pages.benchmark.test_page import NO, YES, answer
+from tests.gui.pages.results.using import found, press_key, save_to, select
 from tests.saying import said
 from tests.sure import only, sure
 from workloads.protocol.machine import Machine
@@ -64,42 +63,38 @@ def test_an_opened_run_shows_number_and_date_and_esc_goes_back(driver: Driver, p
     assert [run.comment for run in driver.stored() if run.id == 2] == ["water cooled"]
 
 
-@pytest.mark.parametrize("by_keyboard", [False, True], ids=["mouse", "menu key"])
-def test_the_menu_of_a_row_is_about_that_row(driver: Driver, page: ResultsPage, by_keyboard: bool) -> None:
-    select(page, 1, 2)
-    entries = open_menu(page, 4, by_keyboard=by_keyboard)
-    assert page.selected_ids() == [4]
-    first, more = (
-        [
-            sentence("button.open"),
-            sentence("button.run_again"),
-            sentence("page.compare"),
-            sentence("button.compare_settings"),
-            sentence("button.copy"),
-            sentence("menu.share"),
-        ],
-        [sentence("menu.save_picture"), sentence("menu.copy_picture"), sentence("plan_page.export")],
-    )
-    last = [sentence("results_page.rename"), sentence("button.delete")]
-    last += [sentence("compare_page.copy_table")]
-    assert list(entries) == [*first, *more, *last]
-    assert all(action.isEnabled() for action in entries.values())
-    entries[sentence("button.open")].trigger()
-    driver.until(lambda: page.run is not None and page.run.summary.id == 4)
+ROW_MENU = [
+    *("button.open", "button.run_again", "page.compare", "button.compare_settings", "button.copy", "menu.share"),
+    *("menu.save_picture", "menu.copy_picture", "plan_page.export"),
+    *("results_page.rename", "button.delete", "compare_page.copy_table"),
+]
+SEVERAL = ["page.compare", "button.copy", "plan_page.export", "button.delete", "compare_page.copy_table"]
 
 
-def test_the_menu_of_several_rows_is_about_all_of_them(driver: Driver, page: ResultsPage) -> None:
+def test_the_menu_is_about_the_selected_rows(driver: Driver, page: ResultsPage) -> None:
+    for by_keyboard, run_id in ((False, 4), (True, 3)):
+        select(page, 1, 2)
+        entries = open_menu(page, run_id, by_keyboard=by_keyboard)
+        assert page.selected_ids() == [run_id]
+        assert list(entries) == list(map(sentence, ROW_MENU))
+        assert all(action.isEnabled() for action in entries.values())
+        entries[sentence("button.open")].trigger()
+        driver.until(lambda run_id=run_id: page.run is not None and page.run.summary.id == run_id)  # type: ignore[misc]
+        driver.press(sure(page.detail).back_button)
+    viewport = page.table.viewport()
+    below = QPoint(5, viewport.height() - 2)
+    QApplication.sendEvent(viewport, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, below, below))
+    assert not page.commands.menu.isVisible(), "there is no row"
     select(page, 1, 2, 4)
     entries = open_menu(page, 2)
     assert page.selected_ids() == [4, 2, 1]
-    able = [text for text, action in entries.items() if action.isEnabled()]
-    assert able == [
-        sentence("page.compare"),
-        sentence("button.copy"),
-        sentence("plan_page.export"),
-        sentence("button.delete"),
-        sentence("compare_page.copy_table"),
-    ]
+    assert [text for text, action in entries.items() if action.isEnabled()] == list(map(sentence, SEVERAL))
+    page.copy_text()
+    driver.until(lambda: said("compare_page.rows_copied", count="3").is_in(driver.message))
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert (len(lines), "water cooled" in lines[2]) == (4, True)
+    page.copy_rows("markdown")
+    driver.until(lambda: QGuiApplication.clipboard().text().startswith("| "))
     entries[sentence("button.delete")].trigger()
     driver.until(lambda: page.model.rows == [3])
 
@@ -144,27 +139,6 @@ def test_each_entry_does_what_its_button_does(
     assert driver.window.focusWidget() is detail.comment
     detail.commands.actions["delete"].trigger()
     driver.until(lambda: page.model.rows == [4, 3, 2])
-
-
-def test_delete_and_copy_edit_a_name_that_is_being_typed(driver: Driver, page: ResultsPage) -> None:
-    select(page, 2)
-    editor = type_comment(driver, page, 2, "abc")
-    press_key(driver, editor, Qt.Key.Key_Home)
-    press_key(driver, editor, Qt.Key.Key_Delete)
-    editor.selectAll()
-    QGuiApplication.clipboard().clear()
-    QTest.keyClick(editor, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QGuiApplication.clipboard().text() == "bc"
-    press_key(driver, editor, Qt.Key.Key_Return)
-    driver.until(lambda: column(page, "comment")[2] == "bc")
-    assert page.model.rows == [4, 3, 2, 1]
-
-
-def test_without_a_row_there_is_no_menu(driver: Driver, page: ResultsPage) -> None:
-    viewport = page.table.viewport()
-    below = QPoint(5, viewport.height() - 2)
-    QApplication.sendEvent(viewport, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, below, below))
-    assert not page.commands.menu.isVisible()
 
 
 def compare_page(driver: Driver) -> ComparePage:
@@ -264,14 +238,19 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
     driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     again(driver, page, 1)
     assert driver.message == sentence("benchmark.running")
+    found(driver, page, page.refresh)
+    select(page, driver.stored()[0].id)
+    page.delete()
+    driver.until(lambda: said("runs.still_running").is_in(driver.message))
     driver.page.cancel()
     driver.wait_for_result()
     assert len(driver.stored()) == before + 1
 
 
-def test_export_of_the_chosen_and_of_all(
+def test_what_is_chosen_or_shown_is_exported(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    export = driver.window.action("plan_page.export").trigger
     save_to(monkeypatch, tmp_path / "chosen.csv")
     select(page, 2, 3)
     assert page.export_button.text().strip() == sentence("results_page.export_some", count=2)
@@ -283,49 +262,32 @@ def test_export_of_the_chosen_and_of_all(
     assert shown == [("", "40.0"), ("water cooled", "50.0")]
     save_to(monkeypatch, tmp_path / "all.json")
     driver.window.show_page("benchmark")  # where the choice is not visible
-    driver.window.action("plan_page.export").trigger()
+    export()
     driver.until(lambda: said("export.done", count="4").is_in(driver.message))
     runs = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["runs"]
     assert [len(run["epoch_records"]) for run in runs] == [3, 3, 3, 3]
     save_to(monkeypatch, tmp_path / "missing" / "all.csv")
     page.export()
     driver.until(lambda: "missing" in driver.message)
-
-
-def test_what_the_filter_shows_is_what_is_exported(
-    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    driver.open_results()
+    select(page)
     save_to(monkeypatch, tmp_path / "filtered.csv")
-    found(driver, page, page.filters.search.setText, "completed")
-    assert page.count.text() == sentence("results_page.runs_of_all", shown=3, count=4)
-    driver.until(lambda: page.export_button.text().strip() == sentence("results_page.export_some", count=3))
-    driver.press(page.export_button)
-    driver.until(lambda: said("export.done", name="filtered.csv", count="3").is_all_of(driver.message))
-    with (tmp_path / "filtered.csv").open(encoding="utf-8", newline="") as file:
-        assert len(list(csv.DictReader(file))) == 3
-    found(driver, page, page.filters.search.setText, "water")
-    assert page.count.text() == sentence("results_page.runs_of_all", shown=1, count=4)
-    driver.window.action("plan_page.export").trigger()
-    driver.until(lambda: said("export.done", name="filtered.csv", count="1").is_all_of(driver.message))
+    for text, count in (("completed", 3), ("water", 1)):
+        found(driver, page, page.filters.search.setText, text)
+        assert page.count.text() == sentence("results_page.runs_of_all", shown=count, count=4)
+        button = sentence("results_page.export_some", count=count)
+        driver.until(lambda button=button: page.export_button.text().strip() == button)  # type: ignore[misc]
+        export()
+        told = said("export.done", name="filtered.csv", count=count)
+        driver.until(lambda told=told: told.is_all_of(driver.message))  # type: ignore[misc]
     found(driver, page, page.filters.search.setText, "nothing has this")
     (tmp_path / "filtered.csv").unlink()
-    driver.window.action("plan_page.export").trigger()
+    export()
     assert said("results_page.no_match").is_all_of(driver.message)
     assert not (tmp_path / "filtered.csv").exists()
     found(driver, page, page.filters.search.setText, "   ")
     assert page.count.text() == sentence("results_page.runs", count=4)
     driver.until(lambda: said("results_page.export_all").is_all_of(page.export_button.text().strip()))
-
-
-def test_a_file_is_of_the_chosen_kind(
-    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    named = {("v1.2", ".json"): "v1.2.json", ("runs", ".csv"): "runs.csv", ("a.csv", ".json"): "a.csv"}
-    for (name, kind), written in (named | {("b.JSON", ".csv"): "b.JSON"}).items():
-        save_to(monkeypatch, tmp_path / name, kind)
-        page.export()
-        driver.until(lambda file=written: said("export.done", name=file).is_in(driver.message))  # type: ignore[misc]
-        assert (tmp_path / written).read_text()[0] == ("{" if written.lower().endswith(".json") else "S")
 
 
 def test_a_file_that_exists_is_not_written_over_unasked(
@@ -337,21 +299,10 @@ def test_a_file_that_exists_is_not_written_over_unasked(
     file.write_text("mine")
     driver.open_run(2)
     driver.window.action("menu.save_picture").trigger()
-    driver.qtbot.wait(100)
+    driver.until(lambda: bool(asked))
     assert file.read_text() == "mine"
     assert asked == [sentence("file.ask_to_replace", name=file.name)]
     driver.window.action("menu.save_picture").trigger()
     driver.until(lambda: said("picture.saved", name=file.name).is_in(driver.message))
     assert QImage(str(file)).width() == 1200
     assert len(decode(extract(file.read_bytes()))) == 1, "the picture carries the result file"
-
-
-def test_copying_rows(driver: Driver, page: ResultsPage) -> None:
-    select(page, 1, 2)
-    page.copy_text()
-    driver.until(lambda: said("compare_page.rows_copied", count="2").is_in(driver.message))
-    lines = QGuiApplication.clipboard().text().splitlines()
-    assert len(lines) == 3
-    assert "water cooled" in lines[1]
-    page.copy_rows("markdown")
-    driver.until(lambda: QGuiApplication.clipboard().text().startswith("| "))

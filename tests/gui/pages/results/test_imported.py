@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QHeaderView
 
 from app.core.messages import sentence
 from app.core.result_file.identity import uid_of
@@ -31,7 +30,9 @@ def shown(page: ResultsPage) -> list[str]:
     return [result.summary.workload for result in page.imported.results]
 
 
-def test_they_are_shown_only_when_wanted_and_under_their_label(driver: Driver, page: ResultsPage) -> None:
+def test_they_are_shown_only_when_wanted_and_never_exported(
+    driver: Driver, page: ResultsPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert page.imported.isHidden()
     assert page.model.rows == [4, 3, 2, 1]
     choose(driver, page, "all")
@@ -42,23 +43,21 @@ def test_they_are_shown_only_when_wanted_and_under_their_label(driver: Driver, p
     choose(driver, page, "imported")
     assert not page.table.isVisible()
     assert not page.export_button.isVisible()
+    page.filters.search.setText(f"{uid_of(golden()[2])[:6]} lab")
+    driver.until(lambda: shown(page) == ["mnist_mlp"])
+    page.filters.search.setText("nowhere")
+    driver.until(lambda: shown(page) == [] and page.imported.nothing.isVisible())
+    page.filters.search.setText("")
+    choose(driver, page, "all")
+    driver.until(lambda: len(shown(page)) == len(page.model.rows) == 4)
+    page.imported.table.selectRow(0)
+    file = tmp_path / "all.csv"
+    save_to(monkeypatch, file)
+    page.export()
+    driver.until(lambda: file.exists() and file.read_text().count("\n") == 5)
+    assert "matmul" not in file.read_text()
     choose(driver, page, "own")
     assert page.table.isVisible()
-
-
-def test_columns_fit_at_any_width(driver: Driver, page: ResultsPage) -> None:
-    choose(driver, page, "imported")
-    table = page.imported.table
-    assert table.horizontalHeader().sectionResizeMode(1) == QHeaderView.ResizeMode.Fixed
-    shown_at = []
-    for width_px in (1024, 1440, 1920, 1024):
-        driver.window.resize(width_px, 700)
-        driver.until(lambda: table.horizontalScrollBar().maximum() == 0)
-        driver.until(lambda: not table.isColumnHidden(3))
-        shown_at.append(
-            sum(not table.isColumnHidden(number) for number in range(page.imported.rows.columnCount()))
-        )
-    assert shown_at[0] == shown_at[3] < shown_at[1] <= shown_at[2] == page.imported.rows.columnCount()
 
 
 def test_without_any_there_is_nothing_to_choose(driver: Driver, page: ResultsPage) -> None:
@@ -71,16 +70,6 @@ def test_without_any_there_is_nothing_to_choose(driver: Driver, page: ResultsPag
     in_database(driver.services.paths.database, add_results, golden(), "lab.json")
     driver.window.imports.changed.emit("mnist_mlp")
     driver.until(page.filters.source.isVisible)
-
-
-def test_filters_hold_for_them_too(driver: Driver, page: ResultsPage) -> None:
-    choose(driver, page, "imported")
-    page.filters.search.setText(f"{uid_of(golden()[2])[:6]} lab")
-    driver.until(lambda: shown(page) == ["mnist_mlp"])
-    page.filters.search.setText("nowhere")
-    driver.until(lambda: shown(page) == [] and page.imported.nothing.isVisible())
-    page.filters.search.setText("matmul")
-    driver.until(lambda: shown(page) == ["matmul"])
 
 
 def test_one_is_shown_and_removed(driver: Driver, page: ResultsPage) -> None:
@@ -105,25 +94,3 @@ def test_one_is_shown_and_removed(driver: Driver, page: ResultsPage) -> None:
     assert page.table.isVisible()
     with Database(driver.services.paths.database) as database:
         assert len(list_results(database)) == 3
-
-
-def test_what_is_imported_meanwhile_appears(driver: Driver, page: ResultsPage) -> None:
-    choose(driver, page, "imported")
-    driver.until(lambda: len(shown(page)) == 4)
-    with Database(driver.services.paths.database) as database:
-        for result in list_results(database):
-            database.connection.execute("DELETE FROM imported WHERE id = ?", (result.id,))
-    driver.window.imports.changed.emit("mnist_mlp")
-    driver.until(lambda: shown(page) == [])
-
-
-def test_export_of_everything_has_none_of_them(
-    driver: Driver, page: ResultsPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    choose(driver, page, "all")
-    driver.until(lambda: len(shown(page)) == 4)
-    page.imported.table.selectRow(0)
-    save_to(monkeypatch, tmp_path / "all.csv")
-    page.export()
-    driver.until(lambda: (tmp_path / "all.csv").exists() and (tmp_path / "all.csv").read_text().count("\n") == 5)
-    assert "matmul" not in (tmp_path / "all.csv").read_text()

@@ -1,13 +1,12 @@
 """The page of settings: a change is used and saved at once, data sets come and go, a reset loses no results."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton
+from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.core.datasets.install import import_dataset
@@ -18,9 +17,9 @@ from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, LIGHT
 from tests.gui.conftest import Told
 from tests.gui.driving import added
-from tests.gui.pages.settings.using import answer, pick, press
+from tests.gui.pages.settings.using import answer, press
 from tests.saying import said
-from workloads.datasets import cifar10, ptb
+from workloads.datasets import cifar10
 
 
 class Opener(QObject):
@@ -59,18 +58,14 @@ def saved(services: Services) -> Settings:
     return load_settings(services.paths.settings)
 
 
-def test_the_theme_changes_at_once_and_is_remembered(page: SettingsPage, services: Services) -> None:
+def test_the_theme_changes_at_once_and_is_remembered(page: SettingsPage, services: Services, told: Told) -> None:
     press(page.theme.buttons["dark"])
     assert services.theme.tokens is DARK
     assert saved(services).theme == "dark"
     press(page.theme.buttons["light"])
     assert services.theme.tokens is LIGHT
     assert saved(services).theme == "light"
-
-
-def test_settings_that_cannot_be_saved_are_used_and_reported(
-    page: SettingsPage, services: Services, told: Told
-) -> None:
+    services.paths.settings.unlink()
     services.paths.settings.mkdir()
     press(page.theme.buttons["dark"])
     assert services.theme.tokens is DARK
@@ -79,11 +74,18 @@ def test_settings_that_cannot_be_saved_are_used_and_reported(
 
 
 def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
-    page: SettingsPage, services: Services, official: Path, qtbot: QtBot, told: Told
+    page: SettingsPage, services: Services, official: Path, tmp_path: Path, qtbot: QtBot, told: Told
 ) -> None:
     row = page.data_card.rows["cifar10"]
     assert said("settings.not_installed").begins(row.state.whole_text)
     assert not row.remove_button.isVisible()
+    (wrong := tmp_path / "wrong.tar.gz").write_bytes(b"nothing of the kind")
+    page.data_card.import_files(row.dataset, [wrong])
+    qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
+    text, tone = told.messages.pop()
+    assert ("wrong.tar.gz" in text, tone) == (True, "invalid")
+    qtbot.waitUntil(row.get_button.isEnabled, timeout=10_000)
+    assert said("settings.not_installed").begins(row.state.whole_text)
     with qtbot.waitSignal(page.data_changed, timeout=10_000):
         page.data_card.import_files(row.dataset, [official])
     assert told.messages == [(sentence("settings.data_installed", title="CIFAR-10"), "")]
@@ -103,59 +105,15 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     qtbot.waitUntil(row.get_button.isEnabled, timeout=10_000)
 
 
-def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
-    page: SettingsPage,
-    services: Services,
-    tmp_path: Path,
-    qtbot: QtBot,
-    told: Told,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    texts = dict.fromkeys(ptb.FILES, b" a b \n")
-    md5 = hashlib.md5(texts["ptb.test.txt"], usedforsecurity=False).hexdigest()
-    monkeypatch.setattr(ptb, "MD5", dict.fromkeys(ptb.FILES, md5))
-    for name, raw in texts.items():
-        (tmp_path / name).write_bytes(raw)
-    row = page.data_card.rows["ptb"]
-    files = "ptb.train.txt, ptb.valid.txt, ptb.test.txt"
-    assert said("settings.not_installed_own", files=files).is_all_of(row.state.whole_text)
-    press(row.get_button)
-    dialog = page.findChild(QFileDialog)
-    assert dialog is not None
-    assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
-    with qtbot.waitSignal(page.data_changed, timeout=10_000):
-        pick(page, *(tmp_path / name for name in texts))
-    assert told.messages == [(sentence("settings.data_installed", title="Penn Treebank"), "")]
-    assert ptb.SOURCE.is_stored_in(services.paths.datasets)
-
-
-def test_a_wrong_file_is_refused_with_the_reason(
-    page: SettingsPage, official: Path, tmp_path: Path, qtbot: QtBot, told: Told
-) -> None:
-    row, wrong = page.data_card.rows["cifar10"], tmp_path / "wrong.tar.gz"
-    wrong.write_bytes(b"nothing of the kind")
-    page.data_card.import_files(row.dataset, [wrong])
-    qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
-    assert told.messages[0][1] == "invalid"
-    assert "wrong.tar.gz" in told.messages[0][0]
-    qtbot.waitUntil(row.get_button.isEnabled, timeout=10_000)
-    assert said("settings.not_installed").begins(row.state.whole_text)
-
-
-def test_folders_can_be_opened(page: SettingsPage, services: Services, official: Path, opener: Opener) -> None:
-    press(page.results_button)
-    press(page.logs_button)
-    assert opener.opened == [services.paths.data, services.paths.logs]
-
-
-def test_the_data_set_folder_opens_once_it_exists(
+def test_folders_can_be_opened(
     page: SettingsPage, services: Services, official: Path, opener: Opener, qtbot: QtBot
 ) -> None:
     import_dataset(services.paths, "cifar10", official)
     page.data_card.refresh()
     qtbot.waitUntil(page.data_card.open_button.isEnabled, timeout=10_000)
-    press(page.data_card.open_button)
-    assert opener.opened == [services.paths.datasets]
+    for button in (page.results_button, page.logs_button, page.data_card.open_button):
+        press(button)
+    assert opener.opened == [services.paths.data, services.paths.logs, services.paths.datasets]
 
 
 def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
@@ -172,14 +130,3 @@ def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
     assert saved(services) == Settings()
     assert page.theme.value == "system"
     assert services.theme.tokens is LIGHT
-
-
-def test_every_control_has_a_name_of_its_own_and_can_be_reached_by_keys(page: SettingsPage) -> None:
-    buttons = [button for button in page.findChildren(QPushButton) if button.isVisible()]
-    assert len(buttons) >= 14
-    names = [button.accessibleName() for button in buttons]
-    assert all(names)
-    assert len(set(names)) == len(names)
-    # Arrow keys lead from the choice that is taken to the others.
-    first = [button for button in buttons if button.isChecked() or not button.isCheckable()]
-    assert all(button.focusPolicy() & Qt.FocusPolicy.TabFocus for button in first)

@@ -1,26 +1,18 @@
 """The Suite page in the real window: running the demo, cancelling, resuming, sharing, and stored suites."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from PySide6.QtWidgets import QTableWidget
 
-from app.core.exchange.importing import import_files
 from app.core.messages import sentence
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.planning import plan_suite
-from app.core.report.formats.result_document import enclosed_file
-from app.core.report.share_texts import DEVICE_CHARS
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
-from app.gui.charts import figure
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.plan_page import PlanPage
-from tests.build import Outcome, load_suite, set_fields, store_point
-from tests.gui.clipped import steering
+from tests.build import Outcome, load_suite, store_point
 from tests.gui.driving import Driver
 from tests.saying import said
 from tests.sure import sure
@@ -95,41 +87,3 @@ def test_what_a_terminal_finished_meanwhile_is_not_run_again(driver: Driver, mac
     assert not driver.services.bridge.is_running
     assert page.headline.value.text() == "1,000"
     assert not said("suite.no_interval").is_in(page.headline.unit.text())
-
-
-def test_a_device_whose_name_turns_texts_around_or_never_ends_is_shown_safely(
-    driver: Driver, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    painted = set[str]()
-    monkeypatch.setattr(figure, "draw_text", lambda _painter, _box, text, **_: painted.add(text))
-    for _ in range(2):
-        store(driver, replace(machine, cpu_name="\u202egnorw" + " Very Long Name" * 20))
-    page = open_page(driver)
-    driver.until(lambda: page.charts.count() == 3)
-    page.charts.setCurrentIndex(2)
-    page.charts.activated.emit(2)
-    driver.window.grab()
-    assert any(r"\u202egnorw" in text for text in painted)
-    assert not any("\u202e" in text for text in painted)
-    assert steering(driver.window) == []
-    card = sure(page.card())
-    assert card.machine.startswith(r"\u202egnorw Very Long Name")
-    assert len(card.machine) <= DEVICE_CHARS
-
-
-def test_a_friends_score_stands_beside_ones_own(driver: Driver, machine: Machine, tmp_path: Path) -> None:
-    theirs, file = store(driver, machine), tmp_path / "friend.json"
-    with Database(driver.services.paths.database) as database:
-        set_fields(database, data_source="synthetic")
-        file.write_bytes(enclosed_file(database, [run.id for run in load_suite(database, theirs).runs]))
-        database.connection.execute("DELETE FROM runs")
-        (outcome,) = import_files(database, [file])
-        assert outcome.refusal is None
-    store(driver, machine, {"matmul": 2 * SUITE_1.parts[-1].reference})
-    page = open_page(driver)
-    driver.until(lambda: page.view.figure is not None)
-    shown = sure(page.view.figure)
-    assert shown.name == sentence("suite.known_computers")
-    assert shown.rows[0] == sentence("compare.you")
-    assert len(shown.rows) == 3
-    assert sentence("suite.rank", rank=1, count=3) in page.more.whole_text

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence
+from PySide6.QtGui import QDesktopServices, QKeySequence
 from PySide6.QtWidgets import QDialog
 
 import app
 from app.core.exchange.updates import PAGE
-from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, UpdateDialog, problem_report
+from app.gui.shell.help_dialogs import ShortcutSheet, UpdateDialog, problem_report
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from tests.core.datasets.server import Server, serving
 from tests.gui.driving import Driver
@@ -77,18 +77,6 @@ def test_updates_are_looked_for_only_when_asked(
     driver.press(only(UpdateDialog, driver.window.findChild(UpdateDialog)).page_button)
     assert opened_pages == [app.PROJECT_URL + PAGE]
     assert len(release_server.asked) == 2
-
-
-def test_without_an_address_nothing_looks_for_updates(driver: Driver) -> None:
-    with pytest.raises(KeyError):
-        driver.window.action("menu.updates")
-
-
-def test_a_report_is_completed_and_copied(driver: Driver) -> None:
-    dialog = only(ReportDialog, opened(driver, "menu.report", ReportDialog))
-    dialog.report.setPlainText("It is slow.")
-    driver.press(dialog.copy_button)
-    assert QGuiApplication.clipboard().text() == "It is slow."
 
 
 def test_the_method_is_shown_and_its_links_work(driver: Driver) -> None:

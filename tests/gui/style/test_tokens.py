@@ -6,15 +6,10 @@ import re
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QApplication
 
-from app.gui.charts.telemetry_chart import QUANTITIES, TelemetryChart
-from app.gui.style.theme import Theme, font, style_sheet
+from app.gui.style.theme import Theme, style_sheet
 from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, SERIES, Tokens
-from app.gui.widgets.choice_box import ChoiceBox
-from tests.gui.driving import added
-from tests.gui.pixels import names, pixels
 
 TEXT, LINE = 4.5, 3.0
 GROUNDS = ("window", "surface", "raised")
@@ -101,33 +96,6 @@ def test_lines_stand_out_and_differ_for_all_eyes(tokens: Tokens) -> None:
             assert math.dist(first, second) > DISTINCT, (one, other, eyes)
 
 
-def test_what_is_known_about_contrast() -> None:
-    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
-    assert contrast("#767676", "#FFFFFF") == pytest.approx(4.54, abs=0.01)
-    assert seen("#FFFFFF", "usual") == pytest.approx((100, 0, 0), abs=0.1)
-
-
-@pytest.mark.parametrize("choice", ["dark", "light"])
-def test_a_placeholder_can_be_read_as_it_is_painted(qtbot: QtBot, application_theme: Theme, choice: str) -> None:
-    application_theme.choose("dark" if choice == "dark" else "light")
-    line = QLineEdit(placeholderText="MMMM")
-    line.setFont(font(40))
-    qtbot.addWidget(line)
-    line.resize(300, 80)
-    line.show()
-    line.clearFocus()
-    inside = names(pixels(line.grab().toImage())[12:-12, 12:-12])
-    assert max(contrast(colour, application_theme.tokens.raised) for colour in inside) >= TEXT
-
-
-def test_lines_follow_the_theme(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = added(qtbot, TelemetryChart(application_theme))
-    line = chart.add_line(QUANTITIES["cpu_pct"].colour)
-    for choice, tokens in (("light", LIGHT), ("dark", DARK)):
-        application_theme.choose("dark" if choice == "dark" else "light")
-        assert line.item.opts["pen"].color().name().upper() == tokens.green
-
-
 @pytest.mark.parametrize("tokens", HIGH, ids=["dark", "light"])
 def test_high_contrast_is_higher(tokens: Tokens) -> None:
     for name in ("text", "muted", "accent", "valid", "caution", "invalid"):
@@ -146,38 +114,3 @@ def test_the_systems_high_contrast_is_followed_at_once(qapp: QApplication, appli
     hints.contrastPreferenceChanged.emit(Qt.ContrastPreference.NoPreference)
     assert application_theme.tokens == DARK
     assert DARK_CONTRAST.control not in application_theme.sheet
-
-
-@pytest.mark.parametrize("count", [2, 5])
-def test_an_opened_list_shows_all_that_it_has_room_for(count: int, qtbot: QtBot, application_theme: Theme) -> None:
-    box = ChoiceBox("Colours")
-    box.addItems([f"Colour {number}" for number in range(count)])
-    window = QWidget()
-    application_theme.dress(window)
-    QVBoxLayout(window).addWidget(box)
-    qtbot.addWidget(window)
-    window.show()
-    window.activateWindow()
-    box.setFocus()  # as a click does
-    qtbot.waitUntil(box.hasFocus)
-    box.showPopup()
-    shown = box.view()
-    qtbot.waitUntil(shown.isVisible)
-    assert shown.visualRect(box.model().index(count - 1, 0)).bottom() <= shown.viewport().rect().bottom()
-    assert shown.verticalScrollBar().maximum() == 0
-    box.hidePopup()
-
-
-def test_a_box_is_as_high_with_the_focus_as_without(qtbot: QtBot, application_theme: Theme) -> None:
-    window = QWidget()
-    application_theme.dress(window)
-    layout = QVBoxLayout(window)
-    boxes = [ChoiceBox("Colours"), ChoiceBox("Formats")]
-    for box in boxes:
-        layout.addWidget(box)
-    qtbot.addWidget(window)
-    window.show()
-    window.activateWindow()
-    boxes[0].setFocus()
-    qtbot.waitUntil(boxes[0].hasFocus)
-    assert boxes[0].sizeHint() == boxes[1].sizeHint()

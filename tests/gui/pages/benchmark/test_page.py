@@ -1,22 +1,34 @@
 """Runs in the real window: how they go, how they end, and what is shown of them."""
 
+import threading
+from collections.abc import Callable
+
 import psutil
 import pytest
 from PySide6.QtWidgets import QMessageBox
 
-from app.core.analysis.published import comparable_rows
 from app.core.analysis.trend import trend_of
 from app.core.formats import format_seconds
+from app.core.messages import sentence
 from app.core.plans.repeat import repeat_plan
+from app.core.records import PlannedRun
 from app.core.report.run_texts import error_advice
+from app.core.runs.plan_session import Wait
+from app.core.runs.quiet import QuietWait
 from app.core.storage.database import Database
+from app.core.storage.groups import list_groups
 from app.core.storage.past_runs import past_runs
-from app.gui.services.run_bridge import BusyError, RunBridge
+from app.core.verdict.preflight import passing
+from app.gui.pages.benchmark.setup import SetupView
+from app.gui.services import run_bridge
+from tests.build import in_database
 from tests.gui.driving import Driver
 from tests.saying import said
 from tests.sure import sure
 from tests.systems import FATAL
+from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.telemetry import Telemetry
 
 YES, NO = True, False
 
@@ -45,14 +57,6 @@ def answer(monkeypatch: pytest.MonkeyPatch, *answers: bool) -> list[str]:
     return asked
 
 
-def test_first_look(driver: Driver) -> None:
-    setup = driver.page.setup
-    published = comparable_rows("cifar10_keras_cnn")
-    assert [bar.kind for bar in setup.known.bars.bars] == ["reference"] * len(published)
-    assert setup.run_button.isEnabled()
-    assert not driver.window.action("menu.cancel").isEnabled()
-
-
 @pytest.mark.slow
 def test_run_to_completion(driver: Driver) -> None:
     driver.begin_demo(epochs=4, step_s=0.04, until_epochs=2)
@@ -70,6 +74,9 @@ def test_run_to_completion(driver: Driver) -> None:
     assert driver.page.share_button.isEnabled()
     assert not driver.page.cancel_button.isVisible()
     assert not workers()
+    settings = driver.services.preferences.settings
+    assert (settings.preset, settings.recent_workloads) == ("standard", ("demo",))
+    assert SetupView(driver.services).preset == "standard"
 
 
 @pytest.mark.slow
@@ -141,16 +148,6 @@ def test_two_runs_in_a_row(driver: Driver) -> None:
 
 
 @pytest.mark.slow
-def test_quick_is_called_an_estimate(driver: Driver) -> None:
-    driver.choose_demo()
-    driver.page.setup.choose_length("quick")
-    driver.press(driver.page.setup.run_button)
-    summary = driver.wait_for_result()
-    assert summary.basis == "estimate"
-    assert driver.view.headline.value.text().startswith("≈")
-
-
-@pytest.mark.slow
 def test_closing_asks_and_leaves_no_process(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     asked = answer(monkeypatch, NO)
@@ -167,31 +164,6 @@ def test_closing_asks_and_leaves_no_process(driver: Driver, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_closing_ends_even_a_deaf_worker(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.begin_demo("hang", until_epochs=1)
-    answer(monkeypatch, YES)
-    driver.window.close()
-    driver.until(lambda: not driver.window.isVisible())
-    assert not workers()
-
-
-@pytest.mark.slow
-def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
-    other = RunBridge(lambda: driver.services.paths, driver.services.tasks)
-    machine = driver.machine
-    with driver.qtbot.waitSignal(other.refused, timeout=10_000) as refusal:
-        other.start(repeat_plan(driver.page.setup.spec()), machine)
-    assert isinstance(refusal.args[0], BusyError)
-    other.start(repeat_plan(driver.page.setup.spec()), machine, allow_concurrent=True)
-    driver.until(lambda: other.state is not None and len(other.state.series.epochs) >= 1)
-    assert other.finish(10)
-    driver.press(driver.page.cancel_button)
-    driver.wait_for_result()
-    assert {run.status for run in driver.stored()} == {"cancelled"}
-
-
-@pytest.mark.slow
 def test_bad_settings_are_reported_before_the_run(driver: Driver) -> None:
     setup = driver.page.setup
     driver.choose_demo(steps=11)  # an epoch of the demo has ten
@@ -203,21 +175,11 @@ def test_bad_settings_are_reported_before_the_run(driver: Driver) -> None:
     assert setup.run_button.isEnabled()
     summary = driver.run_demo(steps=5)
     assert summary.seconds_per_epoch_s is None
-    assert driver.view.headline.unit.text() == "ms / step"
+    charts = driver.view.charts
+    assert driver.view.headline.unit.text() == sentence("run.ms_per_step")
+    assert said("chart.steps_each", whole="10", steps="5").is_in(charts.epochs_card.note.whole_text)
     assert not driver.page.share_button.isEnabled()
     assert driver.page.can_copy
-
-
-@pytest.mark.slow
-def test_every_page_opens_in_both_themes(driver: Driver) -> None:
-    for code in ("results", "compare", "lab", "hardware", "settings", "benchmark"):
-        driver.window.show_page(code)
-        driver.until(driver.window.page.isVisible)
-    light = driver.window.grab().toImage().pixelColor(5, 200)
-    driver.services.theme.choose("dark")
-    dark = driver.window.grab().toImage().pixelColor(5, 200)
-    assert light.lightness() > 200
-    assert dark.lightness() < 60
 
 
 # Takes its time, as the worker loads the real engine and trains the standard network: what most users do first.
@@ -238,3 +200,84 @@ def test_real_tensorflow_trains_in_the_window(driver: Driver) -> None:
     view = driver.view
     assert view.headline.unit.text() == "ms / step"
     assert "TensorFlow" in view.headline.facts.whole_text
+
+
+BUSY = passing((Telemetry(other_cpu_pct=40.0),), ("backup",))
+SPEC = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
+
+
+class Neighbours:
+    """Other programs, which are busy until a test lets them rest."""
+
+    restore_command = None
+
+    def __init__(self) -> None:
+        self.rest = threading.Event()
+        self.plans = 0
+
+    def __call__(self) -> "Neighbours":
+        self.plans += 1
+        return self
+
+    def wait(self, planned: PlannedRun, stop: threading.Event, on_waiting: Callable[[Wait], None]) -> bool:
+        while not (stop.is_set() or self.rest.wait(0.01)):
+            on_waiting(QuietWait(BUSY, 28.0))
+        return True
+
+
+@pytest.fixture
+def neighbours(monkeypatch: pytest.MonkeyPatch) -> Neighbours:
+    neighbours = Neighbours()
+    monkeypatch.setattr(run_bridge, "QuietComputer", neighbours)
+    return neighbours
+
+
+@pytest.mark.slow
+def test_a_repeated_run_waits_for_other_programs_and_a_new_one_starts_at_once(
+    neighbours: Neighbours, driver: Driver
+) -> None:
+    driver.page.setup.run_requested.emit(SPEC, driver.machine)
+    driver.wait_for_result()
+    assert neighbours.plans == 0
+    bridge = driver.services.bridge
+    driver.press(driver.page.again_button)
+    wait = QuietWait(BUSY, 28.0)
+    driver.until(lambda: driver.view.headline.unit.text() == wait.text)
+    assert not driver.view.charts.isVisible()
+    driver.press(driver.page.cancel_button)
+    driver.until(lambda: not bridge.is_running)
+    assert driver.wait_for_result().id == 1  # the result is there again
+    assert driver.view.charts.isVisible()
+    assert driver.page.share_button.isEnabled()
+    assert not driver.window.banner.isVisible()
+    assert len(driver.stored()) == 1
+    driver.press(driver.page.new_button)
+    driver.page.run_again(repeat_plan(SPEC, 1), driver.machine)
+    driver.until(lambda: bridge.waiting is not None)
+    neighbours.rest.set()
+    driver.wait_for_result()
+    assert [run.status for run in driver.stored()] == ["completed"] * 2
+
+
+@pytest.mark.slow
+def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
+    driver.begin_demo(repeat=2)
+    view = driver.view
+    driver.until(lambda: view.about.whole_text.startswith("run 2 of 2 · "))
+    summary = driver.wait_for_result()
+    (group,) = in_database(driver.services.paths.database, list_groups)
+    assert [run.id for run in group.runs] == [summary.id - 1, summary.id]
+    assert driver.epochs_done() == 3, "of the last run alone"
+    assert view.headline.note.whole_text.startswith("median of 2 runs · ")
+    assert len(view.charts.epochs.bars.opts["height"]) == 2, "a bar for each run"
+    driver.press(driver.page.again_button)
+    driver.until(lambda: len(driver.services.bridge.done) == 1)
+    driver.press(driver.page.cancel_button)
+    driver.wait_for_result()
+    groups = in_database(driver.services.paths.database, list_groups)
+    assert ([len(each.runs) for each in groups], groups[0].planned) == ([2, 2], 2)
+    assert groups[0].runs[-1].status == "cancelled"
+    driver.press(driver.page.new_button)
+    assert driver.run_demo(repeat=1).group_id is None
+    assert not view.headline.message.whole_text.startswith("2 runs")
+    assert not workers()

@@ -8,10 +8,9 @@ from PySide6.QtWidgets import QCheckBox
 
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.settings.page import SettingsPage
-from tests.build import in_database, store
+from tests.build import in_database
 from tests.conftest import pretend_installed
 from tests.gui.driving import Driver
 from tests.saying import said
@@ -89,19 +88,7 @@ def test_engine_and_device_are_one_choice(driver: Driver, on_computer: Callable[
     for number, pair in enumerate(expected, 1):
         setup.device.setCurrentIndex(number)
         assert asked(driver) == pair
-
-
-def test_a_build_for_the_processor_is_offered_no_card(driver: Driver, on_computer: Callable[..., None]) -> None:
-    on_computer(WINDOWS, RTX, torch="cpu")
-    assert offered(driver) == [
-        sentence("setup.automatic_device", device="CPU · TensorFlow"),
-        sentence("setup.device_with_engine", device="CPU", engine="TensorFlow"),
-        sentence("setup.device_with_engine", device="CPU", engine="PyTorch"),
-    ]
-
-
-def test_several_cards_are_numbered(driver: Driver, on_computer: Callable[..., None]) -> None:
-    on_computer(WINDOWS, RTX, replace(RTX, name="NVIDIA GeForce RTX 4060"), torch="cuda")
+    driver.become(gpus=(RTX, replace(RTX, name="NVIDIA GeForce RTX 4060")))
     assert offered(driver)[-2:] == ["GPU 0: RTX 5070 · PyTorch", "GPU 1: RTX 4060 · PyTorch"]
 
 
@@ -141,19 +128,6 @@ def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer:
         assert asked(driver) == (engine, "cpu", True)
 
 
-def test_the_time_is_that_of_the_engine(driver: Driver, on_computer: Callable[..., None]) -> None:
-    setup = driver.page.setup
-    on_computer("Linux 6.1", torch="cpu")
-    machine = driver.machine
-    with Database(driver.services.paths.database) as database:
-        store(database, machine, 65.0, 60.0, 60.0, device="cpu")
-        store(database, machine, 130.0, 120.0, 120.0, device="cpu", engine="torch")
-    setup.device.select("torch", "cpu")
-    driver.until(lambda: "about 20 min" in driver.length_text())
-    setup.device.select("tensorflow", "cpu")
-    driver.until(lambda: "about 10 min" in driver.length_text())
-
-
 def test_a_card_that_another_engine_could_use_is_one_click_from_its_installation(
     driver: Driver, on_computer: Callable[..., None]
 ) -> None:
@@ -183,79 +157,46 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
     assert not row.help_text.isVisible()
 
 
+NEEDS = "setup.gpu_needs_engine"
+
+
 @pytest.mark.parametrize(
-    ("os_name", "gpu", "variants", "said"),
+    ("os_name", "gpu", "code", "has_button"),
     [
-        (
-            "Linux 6.1",
-            RADEON,
-            {},
-            sentence("setup.gpu_needs_engine", instead_of="TensorFlow", gpu="Radeon RX 9070 XT", engine="PyTorch"),
-        ),
-        (WINDOWS, UHD, {}, ""),
-        (WINDOWS, OLD_RADEON, {}, sentence("engines.no_build", engine="TensorFlow", gpu="AMD Radeon RX 580")),
-        ("Linux 6.1", replace(RTX, compute_capability="8.9"), {}, ""),
-        (
-            "Linux 6.1",
-            RTX,
-            {},
-            sentence("setup.gpu_needs_engine", instead_of="TensorFlow", gpu="RTX 5070", engine="PyTorch"),
-        ),
-        (
-            WINDOWS,
-            RTX,
-            {"torch": "cpu"},
-            sentence(
-                "setup.gpu_not_on_system",
-                instead_of="TensorFlow",
-                gpu="RTX 5070",
-                system="Windows",
-                engine="PyTorch",
-            ),
-        ),
+        ("Linux 6.1", RADEON, NEEDS, True),
+        ("Linux 6.1", RTX, NEEDS, True),
+        ("Linux 6.1", replace(RTX, compute_capability="8.9"), "", False),
+        (WINDOWS, UHD, "", False),
+        (WINDOWS, OLD_RADEON, "engines.no_build", False),  # nothing uses it
     ],
 )
 def test_only_what_helps_is_said(
-    os_name: str, gpu: Gpu, variants: dict[str, str], said: str, driver: Driver, on_computer: Callable[..., None]
+    os_name: str, gpu: Gpu, code: str, has_button: bool, driver: Driver, on_computer: Callable[..., None]
 ) -> None:
     row = driver.page.setup.device_row
-    on_computer(os_name, gpu, **variants)
-    assert (row.help_text.whole_text if row.help_text.isVisible() else "") == said
+    on_computer(os_name, gpu)
+    assert (row.help_text.isVisible(), row.help_button.isVisible()) == (bool(code), has_button)
+    if code == NEEDS:
+        names = {"instead_of": "TensorFlow", "engine": "PyTorch"}
+        assert said(code, gpu=gpu.name.split(" ", 1)[1].removeprefix("GeForce "), **names).is_all_of(
+            row.help_text.whole_text
+        )
+    elif code:
+        assert said(code, engine="TensorFlow", gpu=gpu.name).is_all_of(row.help_text.whole_text)
 
 
-def test_a_card_that_nothing_uses_needs_no_button(driver: Driver, on_computer: Callable[..., None]) -> None:
-    row = driver.page.setup.device_row
-    on_computer(WINDOWS, OLD_RADEON)
-    assert (row.help_text.isVisible(), row.help_button.isVisible()) == (True, False)
-    on_computer("Linux 6.1", RADEON)
-    assert (row.help_text.isVisible(), row.help_button.isVisible()) == (True, True)
-
-
-def test_another_build_of_the_chosen_engine_may_help(driver: Driver, on_computer: Callable[..., None]) -> None:
+def test_a_build_for_the_processor_has_no_card(driver: Driver, on_computer: Callable[..., None]) -> None:
     setup = driver.page.setup
     on_computer(WINDOWS, RTX, torch="cpu")
+    help_text = setup.device_row.help_text
+    assert offered(driver) == [
+        sentence("setup.automatic_device", device="CPU · TensorFlow"),
+        sentence("setup.device_with_engine", device="CPU", engine="TensorFlow"),
+        sentence("setup.device_with_engine", device="CPU", engine="PyTorch"),
+    ]
+    assert said("setup.gpu_not_on_system", gpu="RTX 5070", engine="PyTorch").begins(help_text.whole_text)
     setup.device.select("torch", "cpu")
-    said = sentence("setup.gpu_needs_other_build", gpu="RTX 5070", engine="PyTorch")
-    assert setup.device_row.help_text.whole_text == said
-
-
-@pytest.mark.slow
-@pytest.mark.engine
-def test_pytorch_and_jax_run_with_the_mouse(driver: Driver, installed_engines: Paths) -> None:
-    setup = driver.page.setup
-    driver.services.engines.look()
-    driver.until(lambda: set(driver.services.engines.installed) == {"tensorflow", "torch", "jax"})
-    choose(driver, "mnist_mlp")
-    setup.choose_length("standard")
-    for engine, title in (("torch", "PyTorch"), ("jax", "JAX")):
-        setup.form.set_value("epochs", 1)
-        setup.form.set_value("steps", 3)
-        setup.device.setCurrentIndex(setup.device.findText(f"CPU · {title}"))
-        driver.press(setup.run_button)
-        run = driver.wait_for_result()
-        assert (run.engine, run.device, run.status) == (engine, "cpu", "completed")
-        driver.press(driver.page.new_button)
-        assert asked(driver)[0] == engine
+    assert said("setup.gpu_needs_other_build", gpu="RTX 5070", engine="PyTorch").is_all_of(help_text.whole_text)
 
 
 @pytest.mark.slow
@@ -283,24 +224,3 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
     table = driver.view.charts.engines
     assert table.isVisible()
     assert [item.text() for row in (0, 1) if (item := table.item(row, 0)) is not None] == ["TensorFlow", "JAX"]
-
-
-CARD = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12 * 10**9, compute_capability="8.9")
-
-
-@pytest.mark.parametrize("cards", [1, 2])
-def test_only_a_computer_with_several_cards_offers_to_train_on_them(driver: Driver, cards: int) -> None:
-    driver.become(os_name="Linux 6.1", architecture="x86_64", gpus=(CARD,) * cards)
-    window, several = driver.window, cards > 1
-    setup = window.benchmark.setup
-    setup.advanced_button.setChecked(True)
-    assert (list(setup.gpus.boxes), setup.gpus.isVisible()) == ([0, 1] if several else [], several)
-    choose(driver, "demo")
-    assert not setup.gpus.isVisible()
-    choose(driver, "mnist_mlp")
-    assert setup.gpus.isVisible() == several
-    assert (setup.spec().device, setup.spec().settings) == ("auto", {})
-    window.show_page("lab")
-    questions = window.lab.questions
-    questions.choose("scaling")
-    assert (questions.key == "scaling") == several

@@ -62,21 +62,6 @@ def test_every_page_has_the_new_colours_whenever_it_is_opened(opened: Driver) ->
         length.hidePopup()
 
 
-def test_a_page_and_a_dialog_that_are_made_later_have_them_too(driver: Driver) -> None:
-    window = driver.window
-    driver.services.theme.choose("dark")
-    window.show_page("settings")
-    window.benchmark.log.show()
-    QApplication.processEvents()
-    for widget in (window.settings, window.benchmark.log):
-        assert stale(widget, DARK, LIGHT) == []
-    driver.services.theme.choose("light")
-    QApplication.processEvents()
-    for widget in (window.settings, window.benchmark.log):
-        assert stale(widget, LIGHT, DARK) == []
-    window.benchmark.log.hide()
-
-
 def test_only_the_window_is_styled(driver: Driver, qapp: QApplication) -> None:
     """A sheet of the application would also be applied to hundreds of hidden widgets of the charts."""
     assert qapp.styleSheet() == ""

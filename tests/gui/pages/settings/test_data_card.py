@@ -57,17 +57,6 @@ def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: 
     driver.until(lambda: said("data_row.auto_real").is_all_of(row.choice.itemText(0)))
 
 
-def test_a_failed_download_is_one_sentence_and_leaves_all_as_it_was(driver: Driver, server: Server) -> None:
-    server.answer = lambda handler, start: handler.give(404, b"")
-    line = line_of(driver)
-    before = line.state.whole_text
-    driver.press(line.get_button)
-    driver.until(lambda: "404" in driver.message)
-    driver.until(line.get_button.isEnabled)
-    assert not line.progress.isVisible()
-    assert line.state.whole_text == before
-
-
 def test_a_download_says_its_share_and_its_rate(paths: Paths) -> None:
     now_s = 100.0
     dataset = next(each for each in list_datasets(paths) if each.id == "cifar10")

@@ -1,7 +1,6 @@
 """The window over results of which one run is broken: it shows all others, and of the broken one what is left."""
 
 import os
-import random
 from pathlib import Path
 
 import pytest
@@ -16,31 +15,16 @@ from tests.gui.pages.results.using import found
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
-# One of each kind, and some at random, with a seed that stays the same.
 CHOSEN = (
     ("runs", "value", "fast"),
-    ("runs", "value", -1.0),
-    ("runs", "value", 5e-324),
     ("runs", "status", b"\xff\xfe\x00"),
-    ("runs", "started_at", "yesterday"),
-    ("runs", "metric", "furlongs_per_fortnight"),
-    ("runs", "workload", "gone"),
     ("runs", "spec", "[1,"),
-    ("runs", "machine_key", 99),
     ("runs", "group_id", 99),
-    ("runs", "steps_per_epoch", 0),
-    ("runs", "epochs", 2**63 - 1),
     ("runs", "machine", "{"),
     ("runs", "record", "null"),
-    ("plans", "plan", "[]"),
     ("epochs", "duration_s", float("inf")),
-    ("epochs", "loss", "text"),
     ("step_blocks", "durations_s", '["a"]'),
-    ("step_blocks", "durations_s", "[0, 0, 0]"),
-    ("step_blocks", "phase", "lunch"),
     ("samples", "telemetry", '{"gpus": [1]}'),
-    ("metrics", "value", "text"),
-    ("warnings", "message", b"\x00"),
 )
 
 
@@ -69,28 +53,19 @@ def open_all(driver: Driver, page: ResultsPage) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="an open file can't be replaced there")
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "chosen",
-    [
-        pytest.param(CHOSEN[:9], id="rows", marks=pytest.mark.long),
-        pytest.param(CHOSEN[9:12], id="records"),
-        pytest.param(CHOSEN[12:], id="parts", marks=pytest.mark.long),
-        pytest.param((), id="random", marks=pytest.mark.long),
-    ],
+    "chosen", [CHOSEN[2:6], pytest.param(CHOSEN, marks=pytest.mark.long)], ids=["records", "all"]
 )
 def test_every_run_opens_and_exports(
     driver: Driver, page: ResultsPage, tmp_path: Path, chosen: tuple[tuple[str, str, object], ...]
 ) -> None:
     path = driver.services.paths.database
-    chance = random.Random(12)
     with Database(path) as database:
-        cells = broken.cells(database)
         database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     page.model.close()
     sound = path.read_bytes()
-    for table, column, value in chosen or [(*chance.choice(cells), chance.choice(broken.NASTY)) for _ in range(8)]:
+    for table, column, value in chosen:
         with Database(path) as database:
-            if not broken.break_cell(database, table, column, value):
-                continue
+            assert broken.break_cell(database, table, column, value)
         found(driver, page, page.refresh)
         assert sorted(page.model.shown.ids) == [1, 2, 3, 4, 5], (table, column)
         # An uncaught exception fails the test by itself.

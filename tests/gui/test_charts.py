@@ -1,62 +1,32 @@
 """The charts of a run: what they draw of given numbers, with and without data, and Qt's charts on this Python."""
 
-import gc
 import math
-import os
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 
-import pyqtgraph
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from PySide6.QtGui import QColor, QFontMetricsF
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.core.analysis.ab import PairResult
 from app.core.analysis.series import Curve, RunSeries
 from app.core.messages import sentence
-from app.core.report.card import Figure, Series, Spot
-from app.core.storage.database import Database
-from app.gui.charts.figure import SMALLEST_PX, ChartStyle, figure_height, largest_height
 from app.gui.charts.figure_scale import LABELS_APART_PX, label_step
+from app.gui.charts.pair_plot import ratio_scale
 from app.gui.charts.plots import CountAxis, Line, Plot, TimeAxis, ValueAxis, round_up, time_span
 from app.gui.charts.speed_charts import EstimateChart, SustainedChart, in_percent
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
-from app.gui.charts.trend_chart import TrendChart
-from app.gui.run.charts import RunCharts
-from app.gui.style.theme import Theme
-from app.gui.style.tokens import DARK, LIGHT
+from app.gui.style.theme import Theme, tabular_font
+from app.gui.style.tokens import DARK, LABEL_PX, LIGHT
 from tests.build import telemetry_of
-from tests.child import python
 from tests.gui.driving import Driver, added, replay
 from tests.gui.pixels import names, pixels
-from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.recording import as_preset, recorded_events, until_epoch
 from tests.saying import said
 from workloads.protocol import events
-
-
-def test_live_charts_leave_the_reference_count_of_none_alone(qtbot: QtBot) -> None:
-    """PySide6 6.12.0 loses one reference at each call on Python 3.11 and aborts after seconds (PYSIDE-3474)."""
-    widget = pyqtgraph.PlotWidget()
-    qtbot.addWidget(widget)
-    widget.show()
-    curve = widget.plot(pen=pyqtgraph.mkPen("#4C8DFF", width=1))
-    values = list(range(100))
-
-    def update(times: int) -> None:
-        for number in range(times):
-            values[number % 100] = number
-            curve.setData(values)
-            widget.setObjectName(str(number))
-            qtbot.wait(0) if number % 100 == 0 else None
-
-    update(100)
-    before = sys.getrefcount(None)
-    update(3_000)
-    assert sys.getrefcount(None) > before - 500
 
 
 def test_epochs_are_bars_with_a_line_at_the_median_of_the_later_ones(
@@ -133,7 +103,7 @@ def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, applicati
     assert points(chart.lines["gpu0_power_w"]) == []
 
 
-def test_axes_of_time_and_epochs_are_labelled_in_whole_units(qtbot: QtBot) -> None:
+def test_axes_are_labelled_in_whole_units(qtbot: QtBot, application_theme: Theme) -> None:
     time_axis, count_axis = TimeAxis(), CountAxis()
     assert time_axis.tickSpacing(0, 600, 400) == [(120.0, 0.0)]
     assert time_axis.tickStrings([0, 90, 3_725], 1, 1) == ["0:00", "1:30", "1:02:05"]
@@ -145,6 +115,15 @@ def test_axes_of_time_and_epochs_are_labelled_in_whole_units(qtbot: QtBot) -> No
     assert value_axis.tickSpacing(0, 100, 50) == [(50.0, 0.0)]
     assert value_axis.tickSpacing(0, 0.003, 100) == [(0.001, 0.0)]
     assert [round_up(value) for value in (0, 0.0021, 1, 81.8, 320)] == [1.0, 0.003, 1.0, 100.0, 400.0]
+    for value, text in ((0.002, "0.002"), (100.0, "100"), (1e5, "100,000"), (2.5e6, "2,500,000")):
+        assert value_axis.tickStrings([value], 1.0, min(value, 1.0)) == [text]
+    plot = added(qtbot, Plot(application_theme))
+    widths_px = []
+    for low, high in ((0.0, 20.0), (1_331_000.0, 1_339_000.0)):
+        plot.set_range("y", low, high)
+        widths_px.append(plot.getAxis("left").minimumWidth())
+    label_px = QFontMetricsF(tabular_font(LABEL_PX)).horizontalAdvance("1,339,000")
+    assert widths_px[0] < label_px < widths_px[1]
     assert [time_span(value) >= value for value in (1, 11, 61, 5_000)] == [True] * 4
 
 
@@ -155,6 +134,12 @@ def test_a_theme_recolours_what_is_drawn(qtbot: QtBot, application_theme: Theme)
     assert chart.bars.opts["brushes"][1].color().name().upper() == DARK.accent
     for each in (chart, estimates):
         assert each.backgroundBrush().color().name().upper() == DARK.surface
+    legend = added(qtbot, Legend(application_theme))
+    legend.resize(200, 20)
+    legend.show_entries([("caution", "3 interruptions", False)])
+    assert DARK.caution in names(pixels(legend.grab().toImage())[:, :13])
+    application_theme.choose("light")
+    assert LIGHT.caution in names(pixels(legend.grab().toImage())[:, :13])
 
 
 def span(chart: Plot, axis: str) -> tuple[float, float]:
@@ -201,15 +186,10 @@ def test_the_estimate_lies_in_its_interval(qtbot: QtBot, application_theme: Them
     chart.show_estimates(RunSeries(500), EPOCH, 10.0, live=True)
     assert not chart.band.isVisible()
     assert points(chart.line) == []
-
-
-def test_rates_are_drawn_in_their_unit(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = estimate_chart(qtbot, application_theme)
-    series = RunSeries(500)
-    add_estimate(series, 1.0, 2.5e12, 1e11)
-    add_estimate(series, 2.0, 2.5e12, 1e11)
-    chart.show_estimates(series, "flop_per_s", 10.0, live=True)
-    assert points(chart.line) == [(1.0, 2.5), (2.0, 2.5)]
+    rates = RunSeries(500)
+    add_estimate(rates, 1.0, 2.5e12, 1e11)
+    chart.show_estimates(rates, "flop_per_s", 10.0, live=True)
+    assert points(chart.line) == [(1.0, 2.5)]
     assert chart.accessibleDescription().startswith("2.50 TFLOP/s")
 
 
@@ -232,46 +212,6 @@ def test_its_axis_stays_while_the_estimate_stays_in_view(qtbot: QtBot, applicati
     add_estimate(series, 41.0, 90.0, 1.0)
     chart.show_estimates(series, EPOCH, 60.0, live=True)
     assert is_whole(chart)
-
-
-def test_what_was_uncertain_at_first_leaves_the_chart_whole_and_the_rest_readable(
-    qtbot: QtBot, application_theme: Theme
-) -> None:
-    chart = estimate_chart(qtbot, application_theme)
-    series = RunSeries(500)
-    for number in range(60):
-        add_estimate(series, float(number), 66.0, 60.0 / (1 + number))
-        chart.show_estimates(series, EPOCH, 60.0, live=True)
-        assert is_whole(chart)
-    low, high = span(chart, "y")
-    assert high - low < 30
-    assert len(points(chart.line)) > 45
-
-
-@pytest.mark.long
-def test_many_updates_leave_the_reference_count_of_none_alone(qtbot: QtBot, application_theme: Theme) -> None:
-    """As above: PYSIDE-3474."""
-    chart, rate = estimate_chart(qtbot, application_theme), ThroughputChart(application_theme)
-    qtbot.addWidget(rate)
-    rate.show()
-    series = RunSeries(500)
-
-    def update(times: int) -> None:
-        for number in range(times):
-            for curve in (series.estimate, series.low, series.high):
-                del curve.x[:-60], curve.y[:-60]  # as many points as Quick has at most
-            add_estimate(series, float(number), 66.0, None if number % 50 == 0 else 1.0 + number % 3)
-            chart.is_shown()  # forgets what is shown, because the number of points stays
-            chart.show_estimates(series, EPOCH, float(number + 60), live=True)
-            marks = tuple(0.01 * number + at for at in range(number % 20))
-            rate.show_curve(Curve([0.0], [9.0]), 60.0, live=True, interrupted_t_s=marks)
-            qtbot.wait(0) if number % 100 == 0 else None
-
-    update(100)
-    gc.collect()  # what earlier tests left would go while this one counts
-    before = sys.getrefcount(None)
-    update(3_000)
-    assert sys.getrefcount(None) > before - 500
 
 
 def test_interruptions_are_marked_at_the_top_of_the_throughput(qtbot: QtBot, application_theme: Theme) -> None:
@@ -314,29 +254,16 @@ def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, applic
     assert said("chart.speed_now", share_pct="90").is_all_of(chart.accessibleDescription())
 
 
-def test_a_moment_of_standstill_does_not_flatten_the_rest(qtbot: QtBot, application_theme: Theme) -> None:
-    chart, series = SustainedChart(application_theme), RunSeries(10)
-    qtbot.addWidget(chart)
-    for number in range(100):
-        series.steps_per_s.add(float(number), 0.1 if number == 50 else 20.0)
-    chart.show_series(series, 100.0, live=False)
-    assert span(chart, "y")[0] > 80
-
-
 def test_without_a_beginning_there_are_no_shares() -> None:
     assert in_percent(Curve()) == Curve()
     assert in_percent(Curve([0.0, 1.0, 2.0, 3.0], [None, 5.0, 5.0, 5.0])) == Curve()
     assert in_percent(Curve([0.0, 1.0], [4.0, None])) == Curve([0.0, 1.0], [100.0, None])
 
 
-def charts_of(driver: Driver) -> RunCharts:
-    return driver.view.charts
-
-
 def test_each_preset_has_the_chart_that_shows_most_about_it(driver: Driver) -> None:
     recorded = recorded_events()
     replay(driver.window, driver.services, as_preset(until_epoch(recorded, 0, more_steps=200), "quick"))
-    charts = charts_of(driver)
+    charts = driver.view.charts
     assert charts.estimate.isVisible()
     assert not charts.epochs.isVisible()
     assert said("chart.estimated").is_all_of(charts.epochs_card.heading.text())
@@ -353,36 +280,6 @@ def test_each_preset_has_the_chart_that_shows_most_about_it(driver: Driver) -> N
     assert not charts.speed_legend.isVisible()
 
 
-def test_stored_runs_show_the_same_charts(driver: Driver) -> None:
-    recorded = recorded_events()
-    with Database(driver.services.paths.database) as database:
-        quick = store_recording(database, as_preset(until_epoch(recorded, 0, more_steps=320), "quick"))
-        sustained = store_recording(database, as_preset(recorded, "sustained"))
-    driver.page.show_result(quick)
-    driver.until(lambda: driver.page.run is not None)
-    charts = charts_of(driver)
-    assert len(points(charts.estimate.line)) > 30
-    assert driver.page.run is not None
-    assert points(charts.estimate.line)[-1][1] == pytest.approx(driver.page.run.summary.value, rel=0.02)
-    driver.page.show_result(sustained)
-    driver.until(lambda: driver.page.run is not None)
-    assert said("chart.sustained_heading").is_all_of(charts.epochs_card.heading.text())
-    assert said("chart.sustained_result", share_pct="106.7", pass_pct="97").begins(
-        charts.epochs_card.note.whole_text
-    )
-    assert len(points(charts.sustained.speed)) > 400
-    assert len(charts.throughput.marks.getData()[0]) > 10
-
-
-def test_a_legend_takes_the_colours_of_another_theme(qtbot: QtBot, application_theme: Theme) -> None:
-    legend = added(qtbot, Legend(application_theme))
-    legend.resize(200, 20)
-    legend.show_entries([("caution", "3 interruptions", False)])
-    application_theme.choose("dark")
-    assert DARK.caution in names(pixels(legend.grab().toImage())[:, :13])
-
-
-TICK_GAP_PX = 5  # pyqtgraph's, between label and line
 TELEMETRY = {"cpu_pct": Curve([1.0, 2.0], [50.0, 98.0])}
 CHARTS: dict[type[Plot], Callable[[Plot, RunSeries, bool], None]] = {
     EpochChart: lambda chart, series, live: chart.show_epochs(
@@ -394,24 +291,6 @@ CHARTS: dict[type[Plot], Callable[[Plot, RunSeries, bool], None]] = {
     SustainedChart: lambda chart, series, live: chart.show_series(series, 5.0, live=live),
     TelemetryChart: lambda chart, series, live: chart.show_curves(series.telemetry, live=live),
 }
-# Prints how many pixels of the screen a line of a chart is high.
-THICKNESS = """
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication
-application = QApplication([])
-from app.core.analysis.series import Curve
-from app.gui.charts.training_charts import ThroughputChart
-from app.gui.style.theme import Theme
-theme = Theme(application, "light")
-chart = ThroughputChart(theme)
-chart.resize(400, 200)
-chart.show_curve(Curve([0.0, 10.0], [5.0, 5.0]), 10.0, live=True)
-chart.show()
-application.processEvents()
-picture = chart.grab().toImage()
-x, line = picture.width() // 2, QColor(theme.tokens.sky)
-print(sum(picture.pixelColor(x, y) == line for y in range(picture.height())))
-"""
 
 
 def a_run() -> RunSeries:
@@ -444,47 +323,8 @@ def test_a_chart_has_axes_only_with_data(kind: type[Plot], qtbot: QtBot, applica
     assert not has_axes(chart)
 
 
-def test_a_trend_without_results_has_no_axes_either(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = added(qtbot, TrendChart(application_theme))
-    assert not has_axes(chart)
-    assert said("chart.nothing_yet").is_all_of(chart.instead.text())
-
-
-def test_axes_of_percent_say_so(qtbot: QtBot, application_theme: Theme) -> None:
-    chart, loss = TelemetryChart(application_theme), LossChart(application_theme)
-    for each in (chart, loss):
-        qtbot.addWidget(each)
-        each.resize(400, 200)
-        each.show()
-    for axis in (chart.getAxis("left"), loss.getAxis("right"), SustainedChart(application_theme).getAxis("left")):
-        assert axis.tickStrings([0.0, 50.0, 100.0], 1.0, 50.0) == ["0 %", "50 %", "100 %"]
-    chart.show_curves(TELEMETRY)
-    # The widest label has the room it needs.
-    QApplication.processEvents()
-    left = chart.getAxis("left")
-    assert QFontMetricsF(left.style["tickFont"]).horizontalAdvance("100 %") + TICK_GAP_PX <= left.width()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("scale", "thickness_px"),
-    [("2", 2), *(pytest.param(scale, 1, marks=pytest.mark.long) for scale in ("1", "1.25"))],
-)
-def test_a_line_is_as_thick_on_every_screen(scale: str, thickness_px: int) -> None:
-    environment = {**os.environ, "QT_SCALE_FACTOR": scale, "QT_QPA_PLATFORM": "offscreen"}
-    assert int(python("-c", THICKNESS, env=environment).stdout) == thickness_px
-
-
 def has_axes(chart: Plot) -> bool:
     return chart.theme.tokens.grid in names(pixels(chart.grab().toImage()))
-
-
-def test_labels_are_left_out_at_equal_steps() -> None:
-    """Of 0, 500, 1,000, 1,500 and 2,000, once only 1,500 was missing."""
-    places = [(-4.0, 4.0), (24.0, 46.0), (53.0, 85.0), (87.0, 119.0), (122.0, 154.0)]
-    assert label_step(places) == 2
-    assert label_step(places[:3]) == 1
-    assert label_step([]) == label_step(places[:1]) == 1
 
 
 @given(some.lists(some.tuples(some.floats(0, 60), some.floats(1, 90)), max_size=12))
@@ -498,15 +338,16 @@ def test_no_label_touches_the_next(gaps: list[tuple[float, float]]) -> None:
     assert all(after[0] - before[1] > LABELS_APART_PX for before, after in pairwise(kept))
 
 
-def test_a_chart_of_few_rows_leaves_no_empty_room(application_theme: Theme) -> None:
-    look = ChartStyle(application_theme.tokens)
-    heights_px = []
-    for rows in (1, 3, 8):
-        series = Series("", tuple(Spot(0, 10.0 * number, text="10") for number in range(1, rows + 1)))
-        figure = Figure(name="Speed", kind="rows", value_title="", series=(series,), rows=("TensorFlow",) * rows)
-        most_px = largest_height(figure, 600, look)
-        assert most_px is not None
-        assert 0 < figure_height(figure, 600, look) <= most_px
-        heights_px.append(most_px)
-    assert heights_px[0] < SMALLEST_PX / 1.5
-    assert heights_px == sorted(heights_px)
+RATIOS = some.floats(min_value=1e-3, max_value=1e3)
+
+
+@given(some.lists(RATIOS, max_size=10), RATIOS, RATIOS)
+def test_one_and_all_ratios_are_on_the_scale(ratios: list[float], one: float, other: float) -> None:
+    low, high = min(one, other), max(one, other)
+    known = (low, high) if len(ratios) > 1 else (None, None)
+    scale = ratio_scale(PairResult(tuple(ratios), ratios[0] if ratios else None, *known))
+    assert scale.low < min([1.0, *ratios])
+    assert scale.high > max([1.0, *ratios])
+    assert all(0 < scale.share(ratio) < 1 for ratio in (1.0, *ratios))
+    assert scale.share(scale.low / 2) == 0
+    assert math.isfinite(scale.high)
