@@ -34,6 +34,8 @@ def smi_folder(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("PATH", os.pathsep.join((str(folder), os.environ["PATH"], os.defpath)))
     yield folder
     assert not [child for child in psutil.Process().children(recursive=True) if child.name() == "nvidia-smi"]
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("GPUtil", "distutils")]:
+        del sys.modules[name]  # else importing pip would warn that distutils was there before
 
 
 def write_smi(folder: Path, body: str) -> None:
