@@ -21,6 +21,7 @@ import workloads.engines
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import packages_of
+from app.core.storage.database import Database
 from tests import real_engines
 from tests.forks import Forks
 from tests.systems import WITHOUT_WINDOW
@@ -134,6 +135,12 @@ def paths(tmp_path: Path) -> Paths:
     found = default_paths({"EPOCHMARK_HOME": str(tmp_path / "home")})
     found.create()
     return found
+
+
+@pytest.fixture
+def database(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

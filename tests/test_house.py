@@ -27,7 +27,7 @@ PUBLIC = {
 }
 SLEEPERS = {
     "tests/gui/run/test_preflight.py": "something must not happen, and there is no event for that",
-    "tests/core/verdict/test_disturbances.py": "a worker has to stand still for real seconds",
+    "tests/core/verdict/test_verdict.py": "a worker has to stand still for real seconds",
     "tests/cli/storms.py": "signals come at any time",
 }
 

@@ -1,13 +1,11 @@
 """What tests of the core share: one stored run, in a row and whole, to be changed with dataclasses.replace."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.core.paths import Paths
 from app.core.records import Run, RunSummary
-from app.core.storage.database import Database
 from tests.archives import make_nietzsche
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -110,9 +108,3 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def mine(paths: Paths) -> Paths:
     paths.datasets.mkdir()
     return paths
-
-
-@pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as opened:
-        yield opened

@@ -1,18 +1,28 @@
 """Scores of other computers: the rank among all that are drawn."""
 
+from typing import Any
+
 import pytest
 
+from app.core.exchange.importing import Outcome, import_text
 from app.core.messages import sentence
 from app.core.plans.suite.definition import SUITE_1
-from app.core.plans.suite.known import KnownScore
+from app.core.plans.suite.known import KnownScore, imported_scores
 from app.core.plans.suite.planning import plan_suite
+from app.core.plans.suite.score import SuiteResult
+from app.core.plans.suite.short_form import suite_form
 from app.core.plans.suite.texts import rank_text
 from app.core.plans.suite.uncertainty import Score
-from app.core.records import Plan
+from app.core.records import Plan, Suite
 from app.core.report.card import Figure
 from app.core.runs.runner import Runner
-from tests.build import suite_report
-from tests.core.plans.suite.conftest import Store
+from app.core.storage.database import Database
+from app.core.storage.imported_results import list_results, remove_result
+from app.core.storage.runs import delete_runs
+from tests.build import load_suite, set_fields, suite_report
+from tests.core.plans.suite.conftest import Send, Store
+from tests.saying import said
+from tests.sure import sure
 
 
 @pytest.fixture
@@ -57,3 +67,126 @@ def test_a_picture_has_room_for_the_scores_nearest_to_ones_own(
     assert chart.rows.index(sentence("compare.you")) == place
     whole = report.figures()[0].rows
     assert "|".join(chart.rows) in "|".join(whole), "in the same order, and nothing between is left out"
+
+
+SPEEDS = {part.workload: 1.0123456789 + number / 7 for number, part in enumerate(SUITE_1.parts)}
+CARD = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 5070", "settings": "tf32=off"}
+
+
+@pytest.fixture(params=["cpu", "gpu:0"])
+def result(store: Store, request: pytest.FixtureRequest, database: Database) -> SuiteResult:
+    on_card = request.param != "cpu"
+    specs = tuple(
+        part.spec(engine="tensorflow", device=request.param, without_tf32=on_card) for part in SUITE_1.parts
+    )
+    plan = Plan(kind="suite", specs=specs, rounds=2, suite=Suite(number=1))
+    columns: dict[str, Any] = CARD if on_card else {}
+    group_id = store(plan, SPEEDS, engine_version="2.21.0", data_source="synthetic", **columns).group.id
+    set_fields(
+        database, "id > 8", **dict.fromkeys(("value", "value_low", "value_high"), lambda value: value * 1.01)
+    )
+    return load_suite(database, group_id)
+
+
+def type_in(database: Database, result: SuiteResult) -> Outcome:
+    outcome = import_text(database, suite_form(result))
+    assert outcome.refusal is None
+    return outcome
+
+
+def ids(result: SuiteResult) -> list[int]:
+    return [run.id for run in result.runs]
+
+
+def only_score(database: Database) -> KnownScore:
+    (score,) = imported_scores(database)
+    return score
+
+
+def test_a_code_is_a_score_and_again_it_is_nothing_new(elsewhere: Database, result: SuiteResult) -> None:
+    first = type_in(elsewhere, result).added
+    assert len(first.imported) == 16
+    again = type_in(elsewhere, result).added
+    assert (again.imported, again.duplicates) == ((), first.imported)
+    assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
+    assert only_score(elsewhere).score.low is None
+
+
+def test_the_file_takes_the_place_of_the_code(elsewhere: Database, result: SuiteResult, send: Send) -> None:
+    type_in(elsewhere, result)
+    send(ids(result), "suite.json")
+    assert [each.source for each in list_results(elsewhere)] == ["suite.json"] * 16
+    assert only_score(elsewhere).score == result.total
+    assert len(type_in(elsewhere, result).added.duplicates) == 16
+    assert len(list_results(elsewhere)) == 16
+
+
+def test_ones_own_suite_is_recognised(database: Database, result: SuiteResult) -> None:
+    added = type_in(database, result).added
+    assert (added.imported, sorted(added.own_runs)) == ((), sorted(ids(result)))
+    assert imported_scores(database) == []
+    delete_runs(database, ids(result)[:1])
+    added = type_in(database, result).added
+    assert (added.imported, sorted(added.own_runs)) == ((), sorted(ids(result)[1:]))
+
+
+@pytest.mark.parametrize("first", ["file", "code"])
+def test_a_suite_of_which_a_result_was_removed_is_still_one(
+    elsewhere: Database, result: SuiteResult, send: Send, first: str
+) -> None:
+    if first == "file":
+        send(ids(result), "suite.json")
+    else:
+        type_in(elsewhere, result)
+    remove_result(elsewhere, list_results(elsewhere)[0].id)
+    added = type_in(elsewhere, result).added
+    assert len(added.duplicates) == 15
+    if first == "code":
+        assert (len(added.imported), len(list_results(elsewhere))) == (1, 16)
+        remove_result(elsewhere, list_results(elsewhere)[0].id)
+        send(ids(result), "suite.json")
+        assert [each.source for each in list_results(elsewhere)] == ["suite.json"] * 16
+    assert len(imported_scores(elsewhere)) == 1
+
+
+def test_the_code_after_the_second_round_adds_to_the_first_ones(
+    database: Database, elsewhere: Database, result: SuiteResult
+) -> None:
+    set_fields(database, "id > 8", status="interrupted")
+    after_one = load_suite(database, result.group.id)
+    assert len(type_in(elsewhere, after_one).added.imported) == 8
+    added = type_in(elsewhere, result).added
+    assert (len(added.duplicates), len(added.imported)) == (8, 8)
+    assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
+    assert len(type_in(elsewhere, after_one).added.duplicates) == 8
+
+
+@pytest.mark.parametrize("first", ["file", "code"])
+def test_another_result_of_the_same_plan_is_refused(
+    database: Database, elsewhere: Database, result: SuiteResult, send: Send, first: str
+) -> None:
+    if first == "file":
+        send(ids(result), "suite.json")
+    else:
+        type_in(elsewhere, result)
+    set_fields(database, value=lambda value: value * 1.0001)
+    outcome = import_text(elsewhere, suite_form(load_suite(database, result.group.id)))
+    assert outcome.refusal is not None
+    assert said("exchange.other_content").is_in(str(outcome.refusal))
+    assert len(list_results(elsewhere)) == 16
+
+
+def test_two_suites_in_one_file_take_the_places_of_both_codes(
+    database: Database, elsewhere: Database, result: SuiteResult, store: Store, send: Send
+) -> None:
+    plan = result.group.plan
+    columns: dict[str, Any] = CARD if result.runs[0].device != "cpu" else {}
+    second = store(
+        plan, dict.fromkeys(SPEEDS, 3.00000123), engine_version="2.21.0", data_source="synthetic", **columns
+    )
+    type_in(elsewhere, result)
+    type_in(elsewhere, second)
+    assert len(imported_scores(elsewhere)) == 2
+    send(ids(result) + ids(second), "all.json")
+    assert len(list_results(elsewhere)) == 32
+    assert {each.source for each in list_results(elsewhere)} == {"all.json"}

@@ -1,16 +1,21 @@
 """What the steps themselves show, with real TensorFlow: it finds out those that skip work, and no honest ones."""
 
 import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from app.core.messages import message, sentence
+from app.core.paths import Paths
 from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
+from tests import real_engines
 from tests.child import told_by
 from tests.conftest import MACHINE
 from tests.workloads.training.cheat_probe import CASES, FIRST, cases_of
@@ -18,9 +23,7 @@ from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
-
-
+pytestmark = pytest.mark.timeout(900)
 LATER = [case for case in cases_of("tensorflow") if case not in FIRST]
 
 
@@ -47,12 +50,14 @@ def stored(database: Database, spec: RunSpec, lines: str) -> Run:
     return load_run(database, run_id)
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("case", FIRST)
 def test_the_plainest_cheats_are_found_out_and_honest_work_is_not(case: str, runs: dict[str, Run]) -> None:
     check(case, runs[case])
     assert not CASES[case].real or runs[case].summary.data_source == "real"
 
 
+@pytest.mark.engine
 @pytest.mark.long
 @pytest.mark.parametrize("case", LATER)
 def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, runs: dict[str, Run]) -> None:
@@ -96,3 +101,38 @@ def test_another_engine_gives_no_evidence_and_is_not_judged_by_it(runs: dict[str
     for key in [key for key in run.metrics if key.startswith("examples")]:
         del run.metrics[key]
     assert "examples_missing" not in {reason.code for reason in judge(run).reasons}
+
+
+ENGINES = ("torch", "jax")
+Runs = dict[str, Run]
+
+
+@pytest.fixture(scope="module")
+def runs_elsewhere(engines_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Runs]:
+    """The stored record of each case by engine; one process trains all that an engine has."""
+    home = tmp_path_factory.mktemp("cheats")
+    paths = Paths(home / "data", home / "config", home / "cache", engines_folder=engines_folder)
+    with Database(home / "runs") as database:
+        return {engine: dict(trained(engine, paths, database)) for engine in ENGINES}
+
+
+def trained(engine: str, paths: Paths, database: Database) -> Iterator[tuple[str, Run]]:
+    cases = [case for case in cases_of(engine) if engine != "torch" or can_compile(case)]
+    for line in real_engines.probe("tests.workloads.training.cheat_probe", engine, paths, *cases):
+        yield line["case"], stored(database, CASES[line["case"]].spec(engine), line["events"])
+
+
+def can_compile(case: str) -> bool:
+    """Return whether PyTorch can compile the steps of a case here, if they are to be compiled."""
+    return "jit" not in CASES[case].asked or shutil.which("g++") is not None
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(("engine", "case"), [(engine, case) for engine in ENGINES for case in cases_of(engine)])
+def test_the_same_is_found_out_with_other_engines(engine: str, case: str, runs_elsewhere: dict[str, Runs]) -> None:
+    if engine == "torch" and not can_compile(case):
+        pytest.skip("torch.compile needs a compiler")
+    run = runs_elsewhere[engine][case]
+    check(case, run)
+    if not CASES[case].codes:
+        assert run.metrics["examples_done"] == run.metrics["examples_asked"]

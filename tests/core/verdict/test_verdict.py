@@ -1,7 +1,14 @@
-"""One computer, one verdict: the same steps are judged alike with every preset."""
+"""Disturbances that are real: another program, a worker that is stopped. Each is in the verdict on the run."""
 
 import math
+import multiprocessing
+import os
 import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,20 +17,156 @@ import pytest
 
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
+from app.core.paths import Paths
 from app.core.records import Run
+from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
-from tests.build import quiet_run, telemetry_of
+from tests.build import in_database, measured, quiet_run, slower, telemetry_of, with_telemetry
+from tests.core.runs.running import start_run
 from tests.core.verdict import changes
+from tests.core.verdict.changes import DISTURBED, codes, quick, summarised
 from tests.ordinary import KINDS
 from tests.replay import MACHINE
 from tests.sure import sure
 from tests.tools.ordinary import epochs_codes, quick_codes
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Preset
+
+pytestmark = pytest.mark.long
+
+DEMO = CATALOGUE["demo"]
+FREEZE_S = 5.0
+
+
+@pytest.fixture
+def hogs() -> Iterator[list[multiprocessing.Process]]:
+    """Busy processes, as many as there are processors; they begin when the test starts them."""
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=spin, daemon=True) for _ in range(os.cpu_count() or 1)]
+    yield processes  # type: ignore[misc] # a spawned process is one too
+    for process in processes:
+        if process.pid is not None:
+            process.kill()
+            process.join()
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def run_demo(paths: Paths, machine: Machine, listen: "Listener", **asked: Any) -> Run:
+    spec = DEMO.default_spec(parameters={"step_s": 0.05}, **asked)
+    session = start_run(Runner(paths, machine), spec, listen)
+    assert session.wait(90)
+    return in_database(paths.database, load_run, session.run_id)
+
+
+class Listener:
+    """Does something once, in a thread of its own, after a number of epochs."""
+
+    def __init__(self, after_epochs: int) -> None:
+        self.pid = 0
+        self._left = after_epochs
+
+    def __call__(self, event: events.Event) -> None:
+        if isinstance(event, events.Hello):
+            self.pid = event.pid
+        if isinstance(event, events.Epoch):
+            self._left -= 1
+            if self._left == 0:
+                threading.Thread(target=self.disturb).start()
+
+    def disturb(self) -> None:
+        raise NotImplementedError
+
+
+def stored_codes(run: Run) -> set[str]:
+    return set((run.summary.reasons or "").split())
+
+
+def test_another_program_that_starts_during_a_run_is_flagged(
+    paths: Paths, machine: Machine, hogs: list[multiprocessing.Process]
+) -> None:
+    class Hogs(Listener):
+        def disturb(self) -> None:
+            for process in hogs:
+                process.start()
+
+    run = run_demo(paths, machine, Hogs(2), epochs=12)
+    assert "other_load" in stored_codes(run)
+    busy = [sample.telemetry.other_cpu_pct for sample in run.telemetry]
+    assert max(share for share in busy if share is not None) > 30
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot stop a process by a signal")
+def test_a_worker_that_stands_still_is_marked_and_counted(paths: Paths, machine: Machine) -> None:
+    class Freeze(Listener):
+        def disturb(self) -> None:
+            time.sleep(0.4)  # between two epochs nothing is timed: into the middle of one
+            os.kill(self.pid, signal.SIGSTOP)
+            time.sleep(FREEZE_S)
+            os.kill(self.pid, signal.SIGCONT)
+
+    run = run_demo(paths, machine, Freeze(2), epochs=6, batch_size=40)
+    assert "interruptions" in stored_codes(run)
+    assert sure(run.summary.interruptions) >= 1
+    assert sure(run.summary.interruptions_s) > FREEZE_S - 1
+    # It is in one epoch of five: the mean shows it, the median does not.
+    assert run.summary.value == pytest.approx(25 * 0.05 + 0.05, rel=0.5)
+    assert sure(run.summary.value_mean) > sure(run.summary.value) + 0.25
+
+
+SEEDS = range(10)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_quiet_run_is_valid_without_a_caution(stored_run: Run, seed: int) -> None:
+    for run in (quiet_run(stored_run, seed), quick(quiet_run(stored_run, seed))):
+        judged = judge(run)
+        assert (judged.level, codes(run)) == ("valid", [])
+        assert {reason.level for reason in judged.reasons} == {"fact"}
+
+
+@pytest.mark.parametrize("code", DISTURBED)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_disturbance_is_flagged_in_every_run(stored_run: Run, seed: int, code: str) -> None:
+    for run in (quiet_run(stored_run, seed), quick(quiet_run(stored_run, seed))):
+        found = set(codes(DISTURBED[code](run)))
+        assert found - {"drift", "interval_wide"} == {code}
+        assert ("drift" in found) == (code == "clock_falling")
+
+
+def test_what_happened_before_or_after_the_measurement_does_not_count(stored_run: Run) -> None:
+    run = quiet_run(stored_run, 0)
+    inside = measured(run)
+    outside = [at for at in range(len(run.telemetry)) if at < inside[0] or at > inside[-1] + 1]
+    assert outside
+    loud: dict[str, Any] = {"suspended_s": 99.0, "on_battery": True, "throttle_count": 9, "steal_pct": 100.0}
+    assert codes(with_telemetry(run, outside, **loud)) == []
+
+
+def test_warming_up_is_not_drift(stored_run: Run) -> None:
+    # One epoch of three, or what the estimate left out, is slower.
+    run = slower(slower(quiet_run(stored_run, 0), 0, 1.1), 100, 1 / 1.1)
+    assert codes(run) == []
+    assert codes(summarised(warmup_steps=500)(quick(run))) == []
+    assert codes(summarised(warmup_steps=5)(quick(run))) == ["drift"]
+
+
+def test_a_clock_that_settles_does_not_fall(stored_run: Run) -> None:
+    run = quiet_run(stored_run, 0)
+    at = measured(run)[:16]
+    cold = with_telemetry(run, at[:5], cpu_clock_mhz=4900.0)
+    assert codes(replace(cold, telemetry=tuple(cold.telemetry[each] for each in at))) == []
+    cold = with_telemetry(cold, at[5:10], cpu_clock_mhz=4900.0)
+    assert codes(replace(cold, telemetry=tuple(cold.telemetry[each] for each in at))) == ["clock_falling"]
+
 
 STEPS, STEP_S = 600, 0.1
 GUEST = {"virtual_machine": True, "virtualization": "kvm"}
@@ -39,7 +182,7 @@ DEVICES = {
 }
 
 
-def measured(preset: Preset, epochs: int, device: str) -> list[events.Event]:
+def events_of(preset: Preset, epochs: int, device: str) -> list[events.Event]:
     """Return the events of a run of these epochs, whose steps differ by a thousandth."""
     chance, now_s, epoch_steps = random.Random(0), 2.0, STEPS // epochs
     name, device_name, busy_pct, _, _ = DEVICES[device]
@@ -114,7 +257,7 @@ def test_the_same_steps_are_judged_alike(database: Database, preset: Preset, epo
     )
     run_id = begin_run(database, spec, workload, replace(MACHINE, **described))
     writer = RunWriter(database, run_id)
-    for seq, event in enumerate(measured(preset, epochs, device)):
+    for seq, event in enumerate(events_of(preset, epochs, device)):
         writer.add(msgspec.structs.replace(event, seq=seq))
     writer.finish("completed", None)
     run = load_run(database, run_id)
