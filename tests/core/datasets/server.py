@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -89,26 +89,6 @@ def halted(server: Server) -> tuple[threading.Event, threading.Event]:
 
     server.answer = answer
     return begun, go_on
-
-
-def bare(parts: Iterable[bytes], **headers: str) -> Answer:
-    """Send parts as they are, and say nothing about their size unless a header does."""
-
-    def answer(handler: Handler, start: int) -> None:
-        handler.send_response(200)
-        for name, value in headers.items():
-            handler.send_header(name.replace("_", "-"), value)
-        handler.end_headers()
-        for part in parts:
-            handler.wfile.write(part)
-
-    return answer
-
-
-def chunked(parts: Iterable[bytes], end: bytes = b"0\r\n\r\n", **headers: str) -> Answer:
-    """Send parts in chunks, as servers do that make or pack their content while they send it."""
-    sent = (b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
-    return bare((*sent, end) if isinstance(parts, Sequence) else sent, Transfer_Encoding="chunked", **headers)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from app.core.datasets.downloads import DownloadError, RefusedError, WrongFileEr
 from app.core.errors import AppError, UsageError
 from tests.conftest import ROOT
 from tests.core.datasets.server import CONTENT, SHA256, Answer, Handler, Server, broken_after, resumable, serving
-from tests.saying import said
+from tests.saying import Saying, said
 
 
 @pytest.fixture
@@ -56,18 +56,53 @@ def test_a_file_comes_whole_and_its_progress_is_told(server: Server, target: Pat
     assert len(told) > 1
 
 
-def test_a_broken_download_resumes_where_it_stopped(server: Server, target: Path) -> None:
-    server.answer = broken_after(300_000)
-    with pytest.raises(
-        DownloadError,
-        match=said("dataset.download_incomplete", size_bytes="1,000,000", done_bytes="300,000").pattern,
-    ):
+def reset(handler: Handler, start: int) -> None:
+    """Close the connection as if it were reset."""
+    handler.give(200, CONTENT[:300_000], Content_Length=str(len(CONTENT)))
+    linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    for end in (handler.rfile, handler.wfile, handler.connection):
+        end.close()
+
+
+def giving(status: int, content: bytes = b"no", **headers: str) -> Answer:
+    return lambda handler, start: handler.give(status, content, **headers)
+
+
+INCOMPLETE = "dataset.download_incomplete"
+WRONG_PART = giving(206, CONTENT[500_000:], Content_Range="bytes 500000-999999/1000000")
+
+
+@pytest.mark.parametrize(
+    ("part_bytes", "answer", "failure", "second_range"),
+    [
+        (
+            0,
+            broken_after(300_000),
+            said(INCOMPLETE, size_bytes="1,000,000", done_bytes="300,000"),
+            "bytes=300000-",
+        ),
+        (0, giving(200, CONTENT[:-1]), said(INCOMPLETE, done_bytes="999,999"), "bytes=999999-"),
+        (0, reset, said("dataset.download_interrupted"), ...),
+        (300_000, WRONG_PART, said("dataset.server_sent_wrong_part"), None),
+        (300_000, giving(416, b""), said("dataset.server_refused", status=416), None),
+        *(
+            (10, giving(code), said("dataset.server_refused", status=code), "bytes=10-")
+            for code in (403, 404, 503)
+        ),
+    ],
+)
+def test_what_fails_never_becomes_the_target_and_goes_on_where_it_can(
+    server: Server, target: Path, part_bytes: int, answer: Answer, failure: Saying, second_range: object
+) -> None:
+    part_of(target).write_bytes(CONTENT[:part_bytes])
+    server.answer = answer
+    with pytest.raises(DownloadError, match=failure.pattern):
         fetch(server, target)
-    assert part_of(target).read_bytes() == CONTENT[:300_000]
     assert not target.exists()
     server.answer = resumable
     fetch(server, target)
-    assert server.ranges == [None, "bytes=300000-"]
+    assert second_range in (..., server.ranges[1])
     assert target.read_bytes() == CONTENT
 
 
@@ -87,45 +122,6 @@ def test_what_is_left_of_a_download_is_used_only_as_its_beginning(
     fetch(server, target)
     assert server.ranges == ranges
     assert target.read_bytes() == CONTENT
-
-
-def test_a_wrong_range_is_not_mistaken_for_the_file(server: Server, target: Path) -> None:
-    part_of(target).write_bytes(CONTENT[:300_000])
-    server.answer = lambda handler, start: handler.give(
-        206, CONTENT[500_000:], Content_Range="bytes 500000-999999/1000000"
-    )
-    with pytest.raises(DownloadError, match=said("dataset.server_sent_wrong_part").pattern):
-        fetch(server, target)
-    assert not target.exists()
-    server.answer = resumable
-    fetch(server, target)
-    assert target.read_bytes() == CONTENT
-
-
-def test_a_range_that_the_server_does_not_have_starts_over_the_next_time(server: Server, target: Path) -> None:
-    part_of(target).write_bytes(b"x" * 300_000)
-    server.answer = lambda handler, start: handler.give(416, b"") if start else resumable(handler, 0)
-    with pytest.raises(DownloadError, match="416"):
-        fetch(server, target)
-    fetch(server, target)
-    assert server.ranges == ["bytes=300000-", None]
-    assert target.read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize("status", [403, 404, 500, 503])
-def test_a_refusal_has_its_number_and_keeps_what_arrived(server: Server, target: Path, status: int) -> None:
-    part_of(target).write_bytes(CONTENT[:10])
-    server.answer = lambda handler, start: handler.give(status, b"no")
-    with pytest.raises(DownloadError, match=said("dataset.server_refused", status=status).pattern):
-        fetch(server, target)
-    assert part_of(target).read_bytes() == CONTENT[:10]
-
-
-def test_a_shorter_file_never_becomes_the_target(server: Server, target: Path) -> None:
-    server.answer = lambda handler, start: handler.give(200, CONTENT[:-1])
-    with pytest.raises(DownloadError, match=said("dataset.download_incomplete", done_bytes="999,999").pattern):
-        fetch(server, target)
-    assert not target.exists()
 
 
 @pytest.mark.parametrize(
@@ -163,32 +159,6 @@ def test_cancelling_keeps_what_arrived(server: Server, target: Path) -> None:
     assert target.read_bytes() == CONTENT
 
 
-def test_a_connection_that_is_reset_keeps_what_arrived(server: Server, target: Path) -> None:
-    def cut(handler: Handler, start: int) -> None:
-        handler.give(200, CONTENT[:300_000], Content_Length=str(len(CONTENT)))
-        linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
-        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)  # close means reset
-        for end in (handler.rfile, handler.wfile, handler.connection):
-            end.close()
-
-    server.answer = cut
-    with pytest.raises(DownloadError, match=said("dataset.download_interrupted").pattern):
-        fetch(server, target)
-    assert not target.exists()
-    server.answer = resumable
-    fetch(server, target)
-    assert target.read_bytes() == CONTENT
-
-
-def test_a_refused_connection_is_one_sentence(target: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/file"
-    with pytest.raises(DownloadError, match=said("dataset.download_interrupted").pattern) as failed:
-        download(url, target, 10, SHA256)
-    assert said("dataset.try_again_to_resume").is_in(str(failed.value))
-
-
 def test_a_server_that_talks_nonsense_is_one_sentence(target: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -205,18 +175,26 @@ def test_a_server_that_talks_nonsense_is_one_sentence(target: Path) -> None:
         thread.join()
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "x", ""])
-def test_only_http_is_asked(target: Path, url: str) -> None:
-    with pytest.raises(UsageError, match=said("dataset.not_a_web_address").pattern):
-        download(url, target, 10, SHA256)
-
-
 @pytest.mark.parametrize(
-    "url", ["http://", "http://[::1/x", "http://127.0.0.1:port/x", "http://127.0.0.1:1/ä b\n", "http://a..b/x"]
+    "url",
+    [
+        *(
+            "file:///etc/hush",
+            "ftp://127.0.0.1/hush",
+            "x",
+            "",
+            "hush@x",
+            "http://",
+            "http://[::1/x",
+            "http://a..b/x",
+        ),
+        *("http://user:hush@[::1/x", "http://user:hush@127.0.0.1:port/x", "http://127.0.0.1:1/ä b?hush\n"),
+    ],
 )
-def test_an_impossible_address_is_one_sentence(target: Path, url: str) -> None:
-    with pytest.raises(AppError):
+def test_only_web_addresses_are_asked_and_their_secrets_are_not_told(target: Path, url: str) -> None:
+    with pytest.raises(UsageError, match=said("dataset.not_a_web_address").pattern) as refused:
         download(url, target, 10, SHA256)
+    assert "hush" not in str(refused.value)
     assert list(target.parent.iterdir()) == []
 
 
@@ -235,11 +213,8 @@ def test_a_full_disk_is_told_as_one(server: Server, target: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not isinstance(failed.value, DownloadError)
     assert said("dataset.free_space_or_move_home").is_in(failed.value.advice_text or "")
-
-
-def test_a_missing_folder_is_reported_as_the_disks_fault(server: Server, tmp_path: Path) -> None:
     with pytest.raises(AppError, match=said("dataset.download_not_saved").pattern):
-        fetch(server, tmp_path / "missing" / "file.tar.gz")
+        fetch(server, target.parent / "missing" / "file.tar.gz")
 
 
 def test_a_file_is_checked_by_size_and_by_content(target: Path) -> None:
@@ -297,16 +272,6 @@ def test_a_servers_message_is_shortened_to_one_line(server: Server, target: Path
     assert str(failed.value).isprintable()
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://user:hush@[::1/x", "http://user:hush@127.0.0.1:port/x", "http://127.0.0.1:1/a b?hush", "hush@x"],
-)
-def test_what_is_wrong_with_an_address_is_told_without_its_secrets(target: Path, url: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        download(url, target, 10, SHA256)
-    assert "hush" not in str(refused.value)
-
-
 def test_only_a_server_that_the_system_trusts_is_asked(
     server: Server, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,10 +294,8 @@ def test_only_a_server_that_the_system_trusts_is_asked(
     ("url", "text"),
     [
         ("https://host.example/a/b.tgz", "https://host.example/a/b.tgz"),
-        ("http://127.0.0.1:8000/x", "http://127.0.0.1:8000/x"),
         ("http://[::1]:80/x", "http://[::1]:80/x"),
         ("http://user:secret@host/x", "http://host/x"),
-        ("http://secret@host", "http://host"),
         ("http://user:sec@ret@host/x", "http://host/x"),
         ("http://user:sec/ret@host/x", "http://…"),
         ("http://user:12?secret@host/x", "http://…"),
