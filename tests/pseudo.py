@@ -4,6 +4,7 @@ import re
 import string
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import cache
 
 import pytest
 
@@ -72,16 +73,28 @@ def names_of(machine: Machine) -> list[str]:
     return [*filter(None, strings), *GOVERNORS]
 
 
+@cache
+def _known() -> frozenset[str]:
+    """Names of workloads and of what was published."""
+    rows = {
+        name
+        for row in reference_rows()
+        for name in (row.short_name, short_name(row.device), row.hardware, *row.software_parts[:1])
+    }
+    sources = {workload.source for workload in CATALOGUE.values()}
+    return frozenset(
+        {*rows, *sources, *CATALOGUE, *STUDIES.values(), *(data.SOURCE.title for data in DATASETS.values())}
+    )
+
+
+@cache
+def _names(more: frozenset[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(_known() | more, key=len, reverse=True))))
+
+
 def english_in(text: str, names: Iterable[str]) -> str:
     """Return what of a text is neither from the catalogue nor a name, if there are letters in it."""
     # Checksums first, because a name such as "312" may be part of one.
     left = re.sub(r"https?://\S*|\b[0-9A-F]{4}-[0-9A-F]{4}\b", " ", unmarked(text))
-    known = (*names, *CATALOGUE, *STUDIES.values(), *(workload.source for workload in CATALOGUE.values()))
-    known += tuple(
-        name
-        for row in reference_rows()
-        for name in (row.short_name, short_name(row.device), row.hardware, *row.software_parts[:1])
-    )
-    for name in sorted((*known, *(data.SOURCE.title for data in DATASETS.values())), key=len, reverse=True):
-        left = left.replace(name, " ")
+    left = _names(frozenset(names)).sub(" ", left)
     return left if re.search(r"[A-Za-z]{2}", _NAMES.sub(" ", left)) else ""

@@ -9,8 +9,7 @@ import pytest
 from tests.tools.attacks import inputs, records
 from tests.tools.attacks.report import Attack, carry_out
 
-pytestmark = pytest.mark.slow
-LONG = pytest.mark.long
+pytestmark = pytest.mark.long
 
 processes = pytest.importorskip("tests.tools.attacks.processes", reason="POSIX signals")
 files = pytest.importorskip("tests.tools.attacks.files", reason="POSIX limits")
@@ -29,21 +28,21 @@ def quiet() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("attack", "count"),
     [
-        pytest.param(records.break_cell, 250, marks=LONG),
-        pytest.param(records.damage_file, 40, marks=LONG),
-        pytest.param(inputs.log, 300, marks=LONG),
-        pytest.param(files.damaged_file, 5_000, marks=LONG),
-        pytest.param(inputs.command_line, 12, marks=LONG),
+        (records.break_cell, 250),
+        (records.damage_file, 40),
+        (inputs.log, 300),
+        (files.damaged_file, 5_000),
+        (inputs.command_line, 12),
         (processes.kill_worker, 3),
         (processes.kill_command, 4),
-        pytest.param(processes.stop_worker, 3, marks=LONG),
-        pytest.param(processes.storm, 5, marks=LONG),
-        pytest.param(faults.driver_library, 4, marks=LONG),
+        (processes.stop_worker, 3),
+        (processes.storm, 5),
+        (faults.driver_library, 4),
         (faults.no_room, 2),
         (faults.flood, 2),
-        pytest.param(crowds.crowd, 1, marks=LONG),
-        pytest.param(crowds.resumes, 1, marks=LONG),
-        pytest.param(crowds.imports, 1, marks=LONG),
+        (crowds.crowd, 1),
+        (crowds.resumes, 1),
+        (crowds.imports, 1),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )

@@ -36,10 +36,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 
 @pytest.mark.slow
 @linux_only
-@pytest.mark.parametrize(
-    "arguments",
-    ["--help", "workloads", "run demo --json", "run demo", "run demo --quiet", "results list", "results export"],
-)
+@pytest.mark.parametrize("arguments", ["--help", "run demo --json", "run demo", "results export"])
 def test_output_that_cannot_be_written_is_reported_in_a_sentence(
     environment: dict[str, str], arguments: str
 ) -> None:
@@ -150,7 +147,7 @@ def test_an_impossible_file_is_reported_in_a_sentence_and_nothing_is_lost(
     place = tmp_path / "place"
     (place / "folder").mkdir(parents=True)
     (place / "kept.png").write_bytes(OLD)
-    for output in ("", ".", os.sep, f"folder{os.sep}", "none/a.png", "kept.png/a.png"):
+    for output in ("", "folder", "none/a.png", "kept.png/a.png"):
         surroundings = environment | {"PYTHONPATH": str(ROOT)}
         done = ended(surroundings, "results", *verb, "--output", output, cwd=place)
         assert sentence_of(done)

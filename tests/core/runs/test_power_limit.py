@@ -131,7 +131,7 @@ def test_a_study_of_a_cpu_sets_all_packages_and_ends_with_the_way_back(
 ) -> None:
     cpu = Cpu(tmp_path, 45_250_000, 65_000_000)
     runner = Runner(paths, cpu.machine(machine))
-    plan = plan_preset("power", runner, workloads=["demo"])
+    plan = plan_preset("power", runner, workloads=["demo"], preset="standard", choice={"epochs": 1})
     limits_w = [spec.settings["power_limit_w"] for spec in plan.specs]
     assert (limits_w, {spec.device for spec in plan.specs}) == ([110, 100, 90, 75, 65, 55], {"cpu"})
     limits = cpu.power_limits(runner.machine)

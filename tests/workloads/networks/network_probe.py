@@ -1,7 +1,8 @@
 """Builds and trains networks in one process, and prints what it saw as JSON, a line each.
 
-network_probe          every network takes one step
-network_probe longer   the smaller ones learn for longer, two of them from real digits
+network_probe small    the smaller networks take one step
+network_probe large    the larger ones do
+network_probe longer   the smaller ones learn for longer
 """
 
 import json
@@ -12,18 +13,15 @@ from functools import cache
 from typing import Any
 from unittest import mock
 
-from tests.mnist_digits import load_digits
 from tests.workloads.sizes import is_large, networks
 from workloads.datasets import cifar10, mnist
 from workloads.engines.cpp_runtime import find_cpp_runtime
-from workloads.engines.registry import engine_named
 from workloads.training.flops import forward_flops, training_flops
 from workloads.training.training import Training
 
 # A step of these costs as much as their sequences are long and their words are many: a few show the same.
 SHORTENED = {"gpt_mini", "gpt_tiny", "gpt_small"}
 BATCH, STEPS = 16, 20
-DIGITS_BATCH, DIGITS_EPOCHS = 32, {"mnist_mlp": 3, "mnist_cnn": 1}
 PROFILED = ("cifar10_keras_cnn", "googlenet")
 
 
@@ -153,40 +151,23 @@ def profiled_flops(model: Any) -> int:
     return int(found.total_float_ops)
 
 
-def real_digits(workload: Training) -> dict[str, Any]:
-    import keras
-
-    keras.utils.set_random_seed(1)
-    mnist.load = lambda file: load_digits()
-    spec = workload.default_spec(batch_size=DIGITS_BATCH)
-    model = workload.build(spec)
-    model.compile(**workload.compile_options(spec))
-    arguments = workload.load(None, spec).fit_arguments(engine_named(spec.engine), spec.batch_size)
-    history = model.fit(**arguments, epochs=DIGITS_EPOCHS[workload.id], verbose=0).history
-    return {"id": f"digits {workload.id}", "accuracy": history["val_accuracy"][-1]}
-
-
 def say(seen: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(seen) + "\n")
     sys.stdout.flush()
 
 
-def main(part: str = "") -> None:
+def main(part: str) -> None:
     for dataset in (cifar10, mnist):
         dataset.load = cache(dataset.load)  # type: ignore[attr-defined] # several networks learn the same
     trained = networks()
-    if part != "longer":
-        for workload in trained.values():
-            say(probe(workload))
-        return
     for workload in trained.values():
-        if not is_large(workload):
-            say(probe_longer(workload))
+        if is_large(workload) == (part == "large"):
+            say((probe_longer if part == "longer" else probe)(workload))
+    if part != "longer":
+        return
     for name in PROFILED:
         model = trained[name].build(trained[name].default_spec())
         say({"id": f"operations {name}", "flops": forward_flops(model), "profiled_flops": profiled_flops(model)})
-    for name in DIGITS_EPOCHS:
-        say(real_digits(trained[name]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Every network with real TensorFlow: that it is the published one, and that it learns. One process for all."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,9 +206,15 @@ def probe(*part: str) -> Seen:
 
 
 @pytest.fixture(scope="module")
-def seen() -> Seen:
-    # Takes minutes: the published networks are large, and each has to be built and to take a step.
-    return probe()
+def seen(request: pytest.FixtureRequest) -> Seen:
+    """What one process saw of all that is asked about; the larger networks take minutes."""
+    tests = [test for test in request.session.items if test.path == request.path]
+    return probe("small") | (probe("large") if any(test.get_closest_marker("long") for test in tests) else {})
+
+
+def marked(names: Iterable[str]) -> list[Any]:
+    """Return the names as parameters, marked where a network takes long."""
+    return [pytest.param(name, marks=pytest.mark.long if is_large(TRAINED[name]) else ()) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +222,7 @@ def longer() -> Seen:
     return probe("longer")
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", marked(TRAINED))
 def test_the_network_is_as_it_declares(seen: Seen, name: str) -> None:
     workload = TRAINED[name]
     assert workload.parameters_count in (None, seen[name]["parameters"])
@@ -223,7 +230,7 @@ def test_the_network_is_as_it_declares(seen: Seen, name: str) -> None:
         assert seen[name]["training_flops"] == workload.operations_per_example
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", marked(PUBLISHED))
 def test_the_network_is_the_published_one(seen: Seen, name: str) -> None:
     found, published = seen[name], PUBLISHED[name]
     if published.parameters is not None:
@@ -239,7 +246,7 @@ def test_the_network_is_the_published_one(seen: Seen, name: str) -> None:
         assert found["flops"] / 1e6 == pytest.approx(published.operations_m, rel=0.005)
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", marked(TRAINED))
 def test_a_step_makes_the_loss_smaller(seen: Seen, name: str) -> None:
     before, after = seen[name]["losses"]
     # JSON has the words NaN and Infinity, too; a comparison with either is false.
@@ -262,6 +269,7 @@ def test_operations_are_those_that_tensorflow_counts(longer: Seen, name: str) ->
     assert counted["flops"] == pytest.approx(counted["profiled_flops"], rel=0.03)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "published_g"), [("vgg16", 30.9), ("resnet_50", 7.7), ("inception_v3", 11.4)])
 def test_operations_are_those_that_are_published(seen: Seen, name: str, published_g: float) -> None:
     assert seen[name]["flops"] / 1e9 == pytest.approx(published_g, rel=0.01)
