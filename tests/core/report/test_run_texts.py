@@ -25,9 +25,6 @@ from app.core.report.run_texts import (
     verdict_chip,
     verdict_line,
 )
-from app.core.storage.database import Database
-from app.core.storage.recording import RunWriter, begin_run
-from app.core.storage.runs import load_run
 from app.core.titles import cores_title, level_title
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
@@ -36,9 +33,7 @@ from tests.build import machine_of, telemetry_of
 from tests.conftest import ROOT
 from tests.saying import Saying, said
 from tests.sure import sure
-from workloads import CATALOGUE
 from workloads.protocol import events
-from workloads.protocol.machine import Machine
 
 ESTIMATE: dict[str, Any] = {"basis": "estimate", "preset": "quick", "epochs": 1, "epochs_done": 0}
 FIRST: dict[str, Any] = {"basis": "first_epoch", "epochs_done": 1, "spread_pct": None}
@@ -197,15 +192,6 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
     assert said("note.virtual_machine_by", kind="kvm").is_all_of(notes[-1].text)
 
 
-def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
-    samples = (events.TelemetryEvent(t_s=80.0, telemetry=telemetry_of({"suspended_s": 60.0, "on_battery": True})),)
-    run = replace(stored_run, telemetry=samples)
-    judged = judge(run)
-    assert [note.text for note in notes_of(run)] == [reason.text for reason in judged.reasons]
-    assert [reason.level for reason in judged.reasons] == ["invalid", "caution", "fact", "fact"]
-    assert [note.kind for note in notes_of(run)] == ["caution", "caution", "fact", "fact"]
-
-
 def reasons(level: Any, *codes: str, **figures: float) -> tuple[events.Reason, ...]:
     return tuple(
         events.Reason(code=code, level=level, text="", said=message(f"verdict.{code}", **figures))
@@ -258,15 +244,6 @@ def test_every_rule_has_few_words(stored_run: Run) -> None:
         line = verdict_line(events.Judged(level="caution", reasons=reasons("caution", rule.code)))
         assert len(line) < 60
         assert not {"_", "{"} & set(line)
-
-
-def test_a_text_to_post_says_no_more_about_a_virtual_machine_than_the_picture(stored_run: Run) -> None:
-    virtual = replace(
-        stored_run, machine=machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
-    )
-    shown = result_text(JudgedRun(virtual))
-    assert sentence("compare.virtual") in shown
-    assert not {"docker", "kvm"} & set(shown.replace(",", " ").split())
 
 
 def test_a_result_as_text_is_few_lines_for_strangers(stored_run: Run) -> None:
@@ -326,21 +303,6 @@ def test_an_estimate_names_the_steps_that_it_is_based_on(stored_run: Run) -> Non
         assert judged.measured_s == pytest.approx(step_s * count, rel=0.2)
         of_seconds = sentence("result.estimated_from", measured_s=judged.measured_s)
         assert (estimate_basis(judged) == of_seconds) == (count == 40)
-
-
-WORKLOAD = CATALOGUE["storage"]
-SPEC = WORKLOAD.default_spec(parameters={"folders": "/mnt"})
-
-
-@pytest.mark.parametrize("metrics", [{}, {"images_per_s": 365.0}])
-def test_the_headline_is_what_it_reports(database: Database, machine: Machine, metrics: dict[str, float]) -> None:
-    run_id = begin_run(database, SPEC, WORKLOAD, machine)
-    writer = RunWriter(database, run_id)
-    writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1, 0.1, 0.1)))
-    for key, value in metrics.items():
-        writer.add(events.Metric(key=key, value=value))
-    writer.finish("cancelled", None)
-    assert load_run(database, run_id).summary.value == metrics.get("images_per_s")
 
 
 def test_figures_are_listed_folder_by_folder_and_then_compared() -> None:

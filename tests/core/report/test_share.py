@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-import app
 from app.core.analysis.bars import bars
 from app.core.analysis.position import chart_note
 from app.core.analysis.published import reference_rows
@@ -139,28 +138,6 @@ def test_the_badge_is_the_verdict_with_its_cause(
 ) -> None:
     card = share_card(JudgedRun(changed(stored_run, **changes)))
     assert (card.notes[0], card.badge[0], card.level) == (certainty, badge, level)
-
-
-def test_the_address_of_the_project_is_printed_if_there_is_one(
-    stored_run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(app, "PROJECT_URL", "https://example.org/epochmark")
-    assert " · example.org/epochmark" in share_card(JudgedRun(stored_run)).footer
-
-
-@pytest.mark.parametrize(
-    ("os_name", "shown"),
-    [
-        ("Linux 6.18.44 (Debian GNU/Linux 12)", "Debian GNU/Linux 12"),
-        ("Linux 6.18.44", "Linux 6.18.44"),
-        ("Windows 11 Pro (build 26100)", "Windows 11 Pro (build 26100)"),
-        ("macOS 15.1", "macOS 15.1"),
-    ],
-)
-def test_the_system_is_called_as_people_call_it(stored_run: Run, os_name: str, shown: str) -> None:
-    run = changed(stored_run, os_name=os_name, virtual_machine=True, data_source="synthetic")
-    details = share_card(JudgedRun(run)).details
-    assert details[0] == f"{CORES} · 15 GB · {shown}"
 
 
 def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:

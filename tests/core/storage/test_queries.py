@@ -113,22 +113,6 @@ def test_a_word_is_found_in_each_text_of_a_run(
     assert find_ids(database, Query(text)) == [4711 if column == "id" else 2]
 
 
-def test_valid_and_invalid_are_distinguished(database: Database, machine: Machine) -> None:
-    for verdict in ("valid", "caution", "invalid", None):
-        store(database, machine, columns={"verdict": verdict})
-    found = {text: find_ids(database, Query(text)) for text in ("Valid", "invalid", "caut", "alid")}
-    assert found == {"Valid": [1], "invalid": [3], "caut": [2], "alid": []}
-    assert find_ids(database, Query("valid completed")) == [1]
-
-
-def test_all_words_must_occur_but_each_anywhere(database: Database, machine: Machine) -> None:
-    run_id = store(database, machine, columns={"comment": "Night run"})
-    store(database, machine)
-    assert find_ids(database, Query("night completed test")) == [run_id]
-    assert find_ids(database, Query("night failed")) == []
-    assert find_ids(database, Query("nightrun")) == []
-
-
 @pytest.mark.parametrize(
     ("comment", "text", "found"),
     [
@@ -222,12 +206,6 @@ def test_a_comment_has_two_hundred_characters_at_most(database: Database, machin
     with pytest.raises(UsageError, match=said("runs.comment_too_long", given="201", limit="200").pattern):
         set_comment(database, run_id, "x" * 201)
     assert load_run(database, run_id).summary.comment == "東" * 200
-
-
-@pytest.mark.parametrize("run_id", [77, 0, -1, 2**63, 10**30])
-def test_a_comment_on_no_run_is_refused(database: Database, run_id: int) -> None:
-    with pytest.raises(UsageError, match=said("runs.unknown", run_ids=run_id).pattern):
-        set_comment(database, run_id, "x")
 
 
 def test_own_runs_are_completed_ones_with_a_headline_newest_first(database: Database, machine: Machine) -> None:

@@ -26,20 +26,6 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
 
-@pytest.mark.parametrize(
-    "owner",
-    [
-        *('{"pid": -5}', '{"pid": "text"}', '{"pid": 4611686018427387904}', "{}", "{", None, b"\xff"),
-        *('{"pid": 1, "started_s": "text"}', '{"token": "../../etc/passwd"}', '{"token": "0123456789abcdef"}'),
-    ],
-)
-def test_a_run_without_owner_is_recovered(database: Database, machine: Machine, owner: object) -> None:
-    run_id = begin(database, machine)
-    set_fields(database, owner=owner)
-    assert recover_runs(database) == [run_id]
-    assert [run.status for run in list_runs(database)] == ["interrupted"]
-
-
 @pytest.mark.parametrize("preset", ["standard", "quick"])
 @pytest.mark.parametrize("workload", ["cifar10_keras_cnn", "fcn_s", "resnet_50_s"])
 @pytest.mark.parametrize("durations_s", [(0.0,) * 40, (0.0,), ()])
@@ -98,24 +84,6 @@ def test_unreadable_parts_are_named_and_exported_as_stored(database: Database, m
     assert exported["raw"]["runs"][0]["environment"] == '"{\\"engine\\": "'
     assert exported["raw"]["epochs"][1]["loss"] == "half of it"
     assert "damaged_record" in table
-
-
-def test_what_is_not_a_number_is_unknown_and_does_not_stop_an_export(database: Database, machine: Machine) -> None:
-    run_id = store(database, machine, 3.0, 2.0)
-    database.connection.execute("UPDATE epochs SET loss = 9e999, accuracy = -9e999 WHERE idx = 1")
-    run = load_run(database, run_id)
-    exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
-    assert [(epoch.loss, epoch.accuracy) for epoch in run.epochs] == [(1.5, None), (None, None)]
-    assert run.damage == ()
-    assert exported["epoch_records"][1]["loss"] is None
-
-
-def test_damage_leaves_nothing_private_in_an_export(database: Database, machine: Machine) -> None:
-    run_id = store(database, machine, 3.0, 2.0)
-    set_fields(database, spec='{"parameters": "/home/me/secret')
-    text = "".join(json_lines(load_runs(database, [run_id]), {}))
-    assert "secret" not in text
-    assert json.loads(text)["runs"][0]["damage"] == ["what was asked"]
 
 
 def test_events_of_a_run_that_is_gone_are_not_lost(database: Database, machine: Machine) -> None:
