@@ -4,20 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.hardware.gpu import linux, nvidia, pci_ids, windows
 from app.core.hardware.machine import firmware_kind
 from app.core.hardware.part_texts import split_virtualization
-from app.core.hardware.parts.cpu import cache_bytes, linux_instruction_sets, macos_cpu, windows_cpu
-from app.core.hardware.parts.disks import macos_storage, whole_disks_of, windows_disk
-from app.core.hardware.parts.memory_speed import speed_from_table, speed_from_udev
+from app.core.hardware.parts.cpu import cache_bytes, linux_instruction_sets
 from app.core.hardware.system_files import tidy_name
-from app.core.hardware.telemetry import slowdowns
-from app.core.hardware.telemetry.monitor import periods, waited_us
 from tests.core.hardware.parts.test_cpu import RASPBERRY, ZEN_4
-from workloads.protocol.machine import Disk
 
 READ: dict[Callable[[Any], object], dict[Any, object]] = {
     # What a card is sold as.
@@ -117,33 +110,3 @@ READ: dict[Callable[[Any], object], dict[Any, object]] = {
 )
 def test_each_text_is_read_as_what_it_means(read: Callable[[Any], object], text: Any, expected: object) -> None:
     assert read(text) == expected
-
-
-@given(st.text(max_size=300))
-def test_any_text_is_read_or_unknown(text: str) -> None:
-    for udev in (text, f"E:MEMORY_DEVICE_0_SPEED_MTS={text}"):
-        speed_mts = speed_from_udev(udev)
-        assert speed_mts is None or 0 < speed_mts < 100_000
-    assert macos_cpu(text).l3_bytes is None
-    assert linux_instruction_sets(text) is None or "flags" in text or "Features" in text
-    assert waited_us(text) is None or "some" in text
-    assert periods(text) is None or "nr_periods" in text
-    for read in (nvidia.driver_version_from(text), nvidia.model_from(f"Model: {text}")):
-        assert read is None or read.strip()
-    assert nvidia.model_from(f"GPU UUID: GPU-{text}".replace("Model:", "")) is None
-    swapped_bytes = slowdowns.swapped_bytes_from(text, 4096)
-    assert swapped_bytes is None or isinstance(swapped_bytes, int)
-    assert slowdowns.saves_power(text) in (True, False)
-    assert slowdowns.windows_plan(text, text) is None or len(text) > 0
-    assert slowdowns.macos_plan(text) is None or "powermode" in text
-
-
-@given(st.binary(max_size=400))
-def test_any_bytes_are_read_or_unknown(content: bytes) -> None:
-    speed_mts = speed_from_table(content)
-    assert speed_mts is None or 0 < speed_mts < 100_000
-    l2_bytes = windows_cpu(content, None, None).l2_bytes
-    assert l2_bytes is None or l2_bytes > 0
-    assert macos_storage(content, [content]).disks in ((), (Disk(),))
-    assert whole_disks_of(content) == ()
-    assert windows_disk(content[20:], content[:20], None).size_bytes is None

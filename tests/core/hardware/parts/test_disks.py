@@ -184,25 +184,8 @@ def test_links_are_followed_and_cycles_end(tmp_path: Path) -> None:
     assert follow_links(home / "a/x", "").is_absolute()
 
 
-INTERNAL = {
-    "MediaName": "APPLE SSD AP1024Z",
-    "SolidState": True,
-    "BusProtocol": "Apple Fabric",
-    "TotalSize": 1_000_555_581_440,
-    "WholeDisk": True,
-    "VirtualOrPhysical": "Physical",
-}
-APFS = {
-    "FilesystemType": "apfs",
-    "MediaName": "Anna's secrets",
-    "VolumeName": "Anna's secrets",
-    "BusProtocol": "Apple Fabric",
-    "SolidState": True,
-    "TotalSize": 994_662_584_320,
-    "WholeDisk": False,
-    "ParentWholeDisk": "disk3",
-    "APFSPhysicalStores": [{"APFSPhysicalStore": "disk0s2"}],
-}
+# What `diskutil info -plist` says of the disk of a Mac, and of a volume of it.
+INTERNAL, APFS = plistlib.loads((DATA / "diskutil.plist").read_bytes()).values()
 
 
 def test_a_volume_of_a_mac_is_named_by_its_whole_disk() -> None:

@@ -89,12 +89,12 @@ def monitor_threads() -> list[threading.Thread]:
 def test_this_machine_gives_plausible_values() -> None:
     receiver = Receiver(2)
     with monitor.Monitor(receiver, interval_s=0.25):
-        assert receiver.enough.wait(10)
+        assert receiver.enough.wait(60)
     for _, telemetry in receiver.telemetry:
         assert 0 <= sure(telemetry.cpu_pct) <= 100
         assert 10**6 < sure(telemetry.memory_used_bytes) <= psutil.virtual_memory().total
-        assert telemetry.cpu_clock_mhz is None or 1 < telemetry.cpu_clock_mhz < 20_000
-        assert telemetry.cpu_temperature_c is None or 0 < telemetry.cpu_temperature_c < 150
+        assert 1 < (telemetry.cpu_clock_mhz or 1_000) < 20_000
+        assert 0 < (telemetry.cpu_temperature_c or 50) < 150
         assert (telemetry.steal_pct is not None) == sys.platform.startswith("linux")
         assert (telemetry.clock_step_s, telemetry.suspended_s or 0.0) == (0.0, 0.0)
         assert telemetry.other_cpu_pct is None, "nobody said which process is the run's own"
@@ -102,7 +102,7 @@ def test_this_machine_gives_plausible_values() -> None:
         assert all(0 <= share_pct <= 100 for share_pct in sure(telemetry.core_pct))
 
 
-def test_a_sampler_can_be_made_in_the_monitors_thread() -> None:
+def test_a_monitor_starts_again_and_its_reader_can_be_made_in_its_thread() -> None:
     makers: list[str] = []
 
     def make() -> FakeReader:
@@ -111,10 +111,13 @@ def test_a_sampler_can_be_made_in_the_monitors_thread() -> None:
 
     receiver = Receiver(1)
     watched = monitor.Monitor(receiver, interval_s=0.02, reader=make)
+    watched.stop()
     assert not makers
-    with watched:
-        assert receiver.enough.wait(20)
-    assert makers == ["monitor"]
+    for _ in range(2):
+        receiver.enough.clear()
+        with watched:
+            assert receiver.enough.wait(60)
+    assert (makers, monitor_threads()) == (["monitor"] * 2, [])
 
 
 @pytest.mark.parametrize(
@@ -146,17 +149,6 @@ def test_stop_is_prompt_and_ends_the_thread() -> None:
     assert (reader.primed, reader.count) == (1, 0)
 
 
-def test_a_stopped_monitor_starts_again() -> None:
-    receiver = Receiver(1)
-    watched = monitor.Monitor(receiver, interval_s=0.02, reader=FakeReader())
-    watched.stop()
-    for _ in range(2):
-        receiver.enough.clear()
-        with watched:
-            assert receiver.enough.wait(5)
-    assert not monitor_threads()
-
-
 def test_a_failure_is_logged_once_and_the_monitor_continues(caplog: pytest.LogCaptureFixture) -> None:
     def fail_first(count: int) -> None:
         if count <= 3:
@@ -168,7 +160,7 @@ def test_a_failure_is_logged_once_and_the_monitor_continues(caplog: pytest.LogCa
 
     receiver = Receiver(2)
     with caplog.at_level(logging.ERROR), monitor.Monitor(receive, interval_s=0.02, reader=FakeReader(fail_first)):
-        assert receiver.enough.wait(5)
+        assert receiver.enough.wait(60)
     assert receiver.telemetry[0][1].cpu_pct == 4
     assert caplog.text.count("Reading telemetry failed") == 2
     assert "OSError: the sensor bus is gone" in caplog.text
@@ -190,7 +182,7 @@ def test_a_hanging_driver_does_not_hold_up_stop() -> None:
     watched.stop()
     assert monitor_threads(), "it waited for the driver"
     driver_answers.set()
-    assert reader.closed.wait(5)
+    assert reader.closed.wait(60)
     assert not receiver.telemetry  # what comes after stop is not passed on
 
 
@@ -219,8 +211,8 @@ def test_a_receiver_may_stop_the_monitor() -> None:
     reader = FakeReader()
     watched = monitor.Monitor(stop, interval_s=0.02, reader=reader)
     watched.start()
-    assert ended.wait(2)
-    assert reader.closed.wait(2)
+    assert ended.wait(60)
+    assert reader.closed.wait(60)
     assert reader.count == 1
 
 
@@ -361,7 +353,9 @@ def block(root: Path, name: str, device: str, *, hardware: bool = True) -> None:
 
 
 @linux_names
-def test_what_was_written_to_disk_is_seen_once(counts: Counts, tmp_path: Path) -> None:
+def test_what_was_written_to_disk_is_seen_once(
+    counts: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("sda", "sda1", "dm-0", "md0", "loop0", "nvme0n1", "nvme0c0n1"):
         counts[name] = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
     block(tmp_path, "sda", "pci0000:00/ata1/block")
@@ -379,12 +373,9 @@ def test_what_was_written_to_disk_is_seen_once(counts: Counts, tmp_path: Path) -
     assert disks.read_bytes() == (5_001, 1_000_002)
     counts.clear()
     assert disks.read_bytes() == (None, None)
-
-
-def test_elsewhere_all_disks_count(counts: Counts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     counts |= dict.fromkeys(("PhysicalDrive0", "PhysicalDrive1"), ONE_AND_TWO)
-    assert monitor.DiskCounters(tmp_path).read_bytes() == (2, 4)
+    assert disks.read_bytes() == (2, 4), "elsewhere, all disks count"
 
 
 @linux_names
