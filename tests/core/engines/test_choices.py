@@ -143,41 +143,36 @@ def test_automatic_is_a_card_before_the_processor_and_the_default_engine_before_
     assert automatic_choice(()) is None
 
 
-def test_an_idle_card_is_helped_by_an_engine_that_can_be_installed() -> None:
-    machine, chosen = computer(WINDOWS, RTX_5070), Choice("tensorflow", "cpu")
-    for installed in (INCLUDED, TORCH_CPU):
-        help_ = sure(gpu_help(chosen, installed, machine))
-        assert (help_.gpu, help_.engine, help_.instead_of, help_.choice) == (RTX_5070, "torch", "tensorflow", None)
-        assert help_.is_systems_fault
-    assert not sure(gpu_help(chosen, INCLUDED, computer(LINUX, RADEON))).is_systems_fault
-    assert sure(gpu_help(chosen, TORCH_CUDA, machine)).choice == Choice("torch", "gpu:0", RTX_5070), (
-        "it is installed"
-    )
-    for installed in (INCLUDED, TORCH_CUDA):  # what cannot run the workload is no help
-        assert gpu_help(chosen, installed, machine, ("tensorflow",)) is None
-    own = sure(gpu_help(Choice("torch", "cpu"), TORCH_CPU, machine))
-    assert (own.engine, own.instead_of) == ("torch", "torch")
-
-
-def test_a_card_that_is_too_new_for_tensorflow_is_helped_although_it_is_chosen() -> None:
-    machine = computer(LINUX, RTX_5070)
-    for chosen in (Choice("tensorflow", "gpu:0", RTX_5070), Choice("tensorflow", "cpu")):
-        help_ = sure(gpu_help(chosen, INCLUDED, machine))
-        assert (help_.engine, help_.choice, help_.is_systems_fault) == ("torch", None, False)
-        assert sure(gpu_help(chosen, TORCH_CUDA, machine)).choice == Choice("torch", "gpu:0", RTX_5070)
+TF_CPU, TORCH_ON_CPU = Choice("tensorflow", "cpu"), Choice("torch", "cpu")
+TF_GPU, TORCH_GPU = Choice("tensorflow", "gpu:0", RTX_5070), Choice("torch", "gpu:0", RTX_5070)
 
 
 @pytest.mark.parametrize(
-    ("chosen", "installed", "machine"),
+    ("chosen", "installed", "machine", "helped"),
     [
-        (Choice("tensorflow", "cpu"), INCLUDED, computer(WINDOWS)),  # there is no card
-        (Choice("tensorflow", "cpu"), INCLUDED, computer(WINDOWS, UHD)),  # nothing can use it
-        (Choice("tensorflow", "cpu"), INCLUDED, computer(LINUX, RTX_4070)),  # the user wants the processor
-        (Choice("torch", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070)),  # so here
-        (Choice("torch", "gpu:0", RTX_5070), TORCH_CUDA, computer(WINDOWS, RTX_5070, RADEON)),
-        # Installed, but the driver became too old.
-        (Choice("tensorflow", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070_OLD_DRIVER)),
+        # An engine that can be installed, then one that is, and whether the system is why the chosen one does not.
+        (TF_CPU, INCLUDED, computer(WINDOWS, RTX_5070), ("torch", None, True)),
+        (TF_CPU, TORCH_CPU, computer(WINDOWS, RTX_5070), ("torch", None, True)),
+        (TORCH_ON_CPU, TORCH_CPU, computer(WINDOWS, RTX_5070), ("torch", None, False)),
+        (TF_CPU, INCLUDED, computer(LINUX, RADEON), ("torch", None, False)),
+        (TF_CPU, TORCH_CUDA, computer(WINDOWS, RTX_5070), ("torch", TORCH_GPU, True)),
+        # A card that is too new for TensorFlow is helped although it is chosen.
+        (TF_CPU, INCLUDED, computer(LINUX, RTX_5070), ("torch", None, False)),
+        (TF_GPU, INCLUDED, computer(LINUX, RTX_5070), ("torch", None, False)),
+        (TF_CPU, TORCH_CUDA, computer(LINUX, RTX_5070), ("torch", TORCH_GPU, False)),
+        (TF_GPU, TORCH_CUDA, computer(LINUX, RTX_5070), ("torch", TORCH_GPU, False)),
+        (TF_CPU, INCLUDED, computer(WINDOWS), None),  # there is no card
+        (TF_CPU, INCLUDED, computer(WINDOWS, UHD), None),  # nothing can use it
+        (TF_CPU, INCLUDED, computer(LINUX, RTX_4070), None),  # the user wants the processor
+        (TORCH_ON_CPU, TORCH_CUDA, computer(WINDOWS, RTX_5070), None),  # so here
+        (TORCH_GPU, TORCH_CUDA, computer(WINDOWS, RTX_5070, RADEON), None),
+        (TF_CPU, TORCH_CUDA, computer(WINDOWS, RTX_5070_OLD_DRIVER), None),  # installed, but now too old a driver
     ],
 )
-def test_otherwise_nothing_is_said(chosen: Choice, installed: Installed, machine: Machine) -> None:
-    assert gpu_help(chosen, installed, machine) is None
+def test_an_idle_card_is_helped_by_an_engine_that_can_use_it(
+    chosen: Choice, installed: Installed, machine: Machine, helped: tuple[str, Choice | None, bool] | None
+) -> None:
+    found = gpu_help(chosen, installed, machine)
+    assert (found and (found.engine, found.choice, found.is_systems_fault)) == helped
+    assert found is None or (found.gpu, found.instead_of) == (machine.gpus[0], chosen.engine)
+    assert gpu_help(TF_CPU, installed, computer(WINDOWS, RTX_5070), ("tensorflow",)) is None, "unable to run it"
