@@ -3,13 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-import psutil
 import pytest
 
 from app.cli.machine import reason_lines
 from app.core.hardware.part_texts import NOT_KNOWN, machine_parts
 from app.core.hardware.telemetry.sensors import Power, Sensors
-from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.messages import sentence
 from app.core.records import PowerState
 from tests.saying import said
@@ -87,18 +85,6 @@ def test_a_reason_is_given_once_for_all_its_parts(machine: Machine) -> None:
         f"  {', '.join(sentence(f'part.{name}') for name in unknown)}: {sentence('unknown.virtual')}"
     ]
     assert len({line.partition(": ")[2] for line in lines}) == len(lines)
-
-
-@pytest.mark.parametrize(("battery", "charge_pct"), [((56.4, False), 56.4), ((101.0, True), None), (None, None)])
-def test_the_charge_of_a_battery(
-    monkeypatch: pytest.MonkeyPatch, battery: tuple[float, bool] | None, charge_pct: float | None
-) -> None:
-    state = type("Battery", (), {"percent": battery[0], "power_plugged": battery[1]})() if battery else None
-    monkeypatch.setattr(psutil, "sensors_battery", lambda: state, raising=False)
-    monkeypatch.setattr(
-        "app.core.hardware.telemetry.slowdowns.read_on_battery", lambda _: battery and not battery[1]
-    )
-    assert read_power_state().battery_pct == charge_pct
 
 
 @pytest.mark.parametrize(

@@ -83,13 +83,18 @@ def test_systems_without_gpus(
     reader.close()
 
 
-def test_an_nvml_that_hangs_after_its_start_is_left_alone(driver: FakeDriver, tmp_path: Path) -> None:
-    limits = nvidia.NvmlLimits(list_s=0.2, list_share_s=0.2)
-    driver.hanging, driver.hanging_at = threading.Event(), "Name"
-    assert nvidia.NvidiaGpus(tmp_path, limits=limits).gpus() == ()
+@pytest.mark.parametrize(("at", "running"), [("start", 0), ("Name", 1)])
+def test_an_nvml_that_hangs_is_waited_for_once_and_left_alone(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: str, running: int
+) -> None:
+    limits = nvidia.NvmlLimits(start_s=0.2 if at == "start" else 20.0, list_s=0.2, list_share_s=0.2)
+    driver.hanging, driver.hanging_at = threading.Event(), at
+    reader = nvidia.NvidiaGpus(tmp_path, limits=limits)
+    monkeypatch.setattr(nvidia, "open_gputil", lambda: pytest.fail("what hangs there would hang here"))
+    assert reader.gpus() == ()
     assert nvidia.HUNG.is_set()
-    assert driver.running == 1, "to let go of it would hang, too"
-    assert (gpu.list_gpus(tmp_path), gpu.GpuReader(tmp_path).read()) == ((), ())
+    assert driver.running == running, "to let go of it would hang, too"
+    assert (reader.telemetry(), gpu.list_gpus(tmp_path), gpu.GpuReader(tmp_path).read()) == ((), (), ())
     assert driver.starts == 1
     driver.hanging.set()
 

@@ -1,5 +1,4 @@
 import os
-import threading
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,7 +7,6 @@ import psutil
 import pytest
 
 from app.core.hardware.gpu import gpus as gpu
-from app.core.hardware.gpu import nvidia
 from tests.core.hardware.gpu.gpu_trees import DATA, device, plant, write
 from tests.core.hardware.gpu.nvml import NOWHERE, OTHER, OWN, PYNVML, FakeDriver, held, used
 from workloads.protocol.machine import Gpu
@@ -204,22 +202,6 @@ def test_energy_counts_from_the_first_read_across_a_restart(driver: FakeDriver, 
     assert energy_j(2_000) == pytest.approx(501.0)
     assert energy_j(2**50) == pytest.approx(501.0)  # nothing needs that much
     assert energy_j(2**50 + 4000) == pytest.approx(505.0)
-    reader.close()
-
-
-def test_a_hanging_nvml_is_waited_for_once(
-    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    reader = nvidia.NvidiaGpus(tmp_path, limits=nvidia.NvmlLimits(start_s=0.2))
-    driver.hanging = threading.Event()
-    asked = threading.Event()
-    monkeypatch.setattr(nvidia, "open_gputil", asked.set)
-    assert reader.gpus() == ()
-    assert nvidia.HUNG.is_set()
-    assert (reader.telemetry(), gpu.GpuReader(tmp_path).read(), gpu.list_gpus(tmp_path)) == ((), (), ())
-    assert driver.starts == 1
-    assert not asked.is_set(), "what hangs there would hang here"
-    driver.hanging.set()
     reader.close()
 
 

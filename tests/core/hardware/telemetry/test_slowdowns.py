@@ -57,14 +57,23 @@ def test_batteries_and_limits_of_linux(tmp_path: Path, computer: dict[str, Any])
 
 
 @pytest.mark.parametrize(
-    ("battery", "expected"),
-    [(None, None), (SimpleNamespace(power_plugged=None), None)]
-    + [(SimpleNamespace(power_plugged=plugged), not plugged) for plugged in (True, False)],
+    ("plugged", "percent", "on_battery", "battery_pct"),
+    [(None, 56.4, None, None), (True, 56.4, False, 56.4), (False, 0.0, True, 0.0), (False, 101.0, True, None)],
 )
-def test_batteries_elsewhere(monkeypatch: pytest.MonkeyPatch, battery: object, expected: bool | None) -> None:
+def test_batteries_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+    plugged: bool | None,
+    percent: float,
+    on_battery: bool | None,
+    battery_pct: float | None,
+) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
+    battery = SimpleNamespace(power_plugged=plugged, percent=percent)
     monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
-    assert conditions.read_on_battery() is expected
+    state = conditions.read_power_state()
+    assert (state.on_battery, state.battery_pct) == (on_battery, battery_pct)
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: None)
+    assert conditions.read_on_battery() is None
     monkeypatch.delattr(psutil, "sensors_battery")
     assert conditions.read_on_battery() is None
 
