@@ -14,8 +14,6 @@ from tests.core.hardware.made_up import write
 DATA = Path(__file__).parents[3] / "data/machines/cpus"
 RECORDED = tomllib.loads((DATA / "expected.toml").read_text(encoding="utf-8"))
 CPUS = "sys/devices/system/cpu/cpu"
-ZEN_4 = "flags\t\t: fpu sse2 avx avx2 avx512f avx512_vnni avx512_bf16 hypervisor\n"
-RASPBERRY = "Features\t: fp asimd evtstrm crc32 cpuid\n"
 
 
 def thread(number: int, core: int, **files: str) -> dict[str, str]:
