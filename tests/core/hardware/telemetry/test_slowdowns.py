@@ -50,9 +50,11 @@ DISCHARGING = supply("BAT0", type="Battery", status="Discharging")
 
 
 @pytest.mark.parametrize("computer", RECORDED.values(), ids=RECORDED)
-def test_batteries_and_limits_of_linux(tmp_path: Path, computer: dict[str, Any]) -> None:
+def test_a_computer_with_linux(tmp_path: Path, computer: dict[str, Any]) -> None:
     root = write(tmp_path, computer["files"])
-    read = {"on_battery": conditions.battery_from(root), "cpu_quota": cpu_quota(root)}
+    plan = conditions.linux_plan(root)
+    read = {"on_battery": conditions.battery_from(root), "cpu_quota": cpu_quota(root), "power_plan": plan}
+    read["saves_power"] = saves_power(plan or "") or None
     assert {name: value for name, value in read.items() if value is not None} == computer["read"]
 
 
@@ -78,52 +80,9 @@ def test_batteries_elsewhere(
     assert conditions.read_on_battery() is None
 
 
-def policies(governor: str, driver: str, preference: str = "", count: int = 2) -> dict[str, str]:
-    files = {"scaling_governor": governor, "scaling_driver": driver, "energy_performance_preference": preference}
-    return {
-        f"{CPUS}/cpufreq/policy{number}/{name}": text
-        for number in range(count)
-        for name, text in files.items()
-        if text
-    }
-
-
-def profile(name: str) -> dict[str, str]:
-    return {"sys/firmware/acpi/platform_profile": name}
-
-
-@pytest.mark.parametrize(
-    ("files", "plan", "saves"),
-    [
-        ({}, None, False),
-        (policies("powersave", "intel_pstate"), "powersave (intel_pstate)", False),
-        (policies("powersave", "amd-pstate-epp"), "powersave (amd-pstate-epp)", False),
-        (policies("performance", "intel_pstate"), "performance (intel_pstate)", False),
-        (policies("powersave", "acpi-cpufreq"), "powersave (acpi-cpufreq)", True),
-        (policies("powersave", "intel_cpufreq"), "powersave (intel_cpufreq)", True),
-        (policies("powersave", ""), "powersave (unknown)", True),
-        (policies("schedutil", "acpi-cpufreq"), "schedutil (acpi-cpufreq)", False),
-        (
-            policies("powersave", "intel_pstate", "balance_power") | profile("balanced"),
-            "powersave (intel_pstate), preference balance_power, profile balanced",
-            False,
-        ),
-        (policies("powersave", "intel_pstate", "power"), "powersave (intel_pstate), preference power", True),
-        (profile("low-power"), "profile low-power", True),
-        (profile("quiet"), "profile quiet", True),
-        (profile("cool"), "profile cool", True),
-        (profile("balanced-performance"), "profile balanced-performance", False),
-        (profile("../../x"), None, False),
-        (
-            policies("schedutil", "cpufreq-dt") | {f"{CPUS}/cpufreq/policy4/scaling_governor": "powersave"},
-            "powersave/schedutil (cpufreq-dt)",
-            True,
-        ),
-    ],
-)
-def test_power_plans_of_linux(tmp_path: Path, files: dict[str, str], plan: str | None, saves: bool) -> None:
-    assert conditions.linux_plan(write(tmp_path, files)) == plan
-    assert saves_power(plan or "") is saves
+def policies(governor: str, driver: str) -> dict[str, str]:
+    folder = f"{CPUS}/cpufreq/policy0"
+    return {f"{folder}/scaling_governor": governor, f"{folder}/scaling_driver": driver}
 
 
 SCHEMES: dict[str, str] = {  # of a real laptop
