@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,17 @@ def check(*, again: bool) -> int:
     return 1 if failed else 0
 
 
+def tests_of(module: str) -> list[str]:
+    """Return the tests of a module: tests/x/test_y.py for app/x/y.py, or all that import it, or its folder."""
+    *packages, name = Path(module).with_suffix("").parts
+    folder = Path("tests", *packages[packages[0] == "app" :])
+    if (own := folder / f"test_{name}.py").exists():
+        return [str(own)]
+    imports = re.compile(rf"^(?:from|import) {re.escape('.'.join([*packages, name]))}\b", re.MULTILINE)
+    files = sorted(Path("tests").rglob("test_*.py"))
+    return [str(file) for file in files if imports.search(file.read_text(encoding="utf-8"))] or [str(folder)]
+
+
 def main(verb: str, *arguments: str) -> int:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     # With it, each of pytest's processes would prepare all the tests' code anew: twenty seconds.
@@ -85,12 +97,14 @@ def main(verb: str, *arguments: str) -> int:
     os.chdir(ROOT)
     if verb == "check":
         return check(again="--again" in arguments)
-    missing = [path for path in arguments if path.startswith("tests") and not Path(path.split("::")[0]).exists()]
-    if missing:
-        say(f"There is no {missing[0].split('::')[0]}; `tests/` has the folders of `app/` and `workloads/`.")
-        return 4  # as pytest
-    selection = [part for option in SELECTIONS if option in arguments for part in SELECTIONS[option]]
-    command = [*PYTEST, *selection, *(argument for argument in arguments if argument not in SELECTIONS)]
+    command = [*PYTEST, *(part for option in SELECTIONS if option in arguments for part in SELECTIONS[option])]
+    for argument in arguments:
+        path = argument.split("::")[0]
+        if argument.startswith(("tests", "app", "workloads")) and not Path(path).exists():
+            say(f"There is no {path}; `tests/` has the folders of `app/` and `workloads/`.")
+            return 4  # as pytest
+        is_ours = argument.startswith(("app/", "workloads/")) and path.endswith(".py")
+        command += tests_of(path) if is_ours else [argument] if argument not in SELECTIONS else []
     return become(command)
 
 
