@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -483,24 +482,3 @@ def test_what_another_process_has_just_fetched_is_not_fetched_again(mine: Paths,
     assert server.ranges == [None]
     assert files == set(mine.datasets.iterdir())
     assert list(mine.downloads.iterdir()) == []
-
-
-def test_who_waited_for_a_fetch_that_failed_goes_on_with_it(mine: Paths, text: Path) -> None:
-    with serving() as server, ThreadPoolExecutor(1) as pool:
-        server.content = text.read_bytes()
-        break_off, begun = threading.Event(), threading.Event()
-
-        def answer(handler: Handler, start: int) -> None:
-            broken_after(300_000)(handler, start)
-            handler.wfile.flush()
-            assert break_off.wait(30)
-            server.answer = resumable
-
-        server.answer = answer
-        first = pool.submit(fetch_dataset, mine, "nietzsche", server.url, lambda *_: begun.set())
-        assert begun.wait(30)
-        file = fetch_dataset(mine, "nietzsche", server.url, waits=break_off.set)
-        with pytest.raises(DownloadError, match=said("dataset.download_incomplete", done_bytes="300,000").pattern):
-            first.result()
-    assert server.ranges == [None, "bytes=300000-"]
-    assert nietzsche.load(file).source == "real"

@@ -1,6 +1,5 @@
 """Installing from a small index with real pip: whole or not at all, and the old one works until then."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from app.core.engines.stamp import this_python
 from app.core.engines.variants import Variant
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
-from tests.conftest import ROOT, CommandLine
+from tests.conftest import ROOT
 from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index, make_sources, serving, sha256
 from tests.saying import said
@@ -91,23 +90,6 @@ def test_an_installation_replaces_the_old_one_says_what_it_is_and_leaves_nothing
     assert not paths.engines.exists()
 
 
-@pytest.mark.long
-def test_what_no_lock_vouches_for_is_pinned_by_build_and_noted(paths: Paths, index: Index, tmp_path: Path) -> None:
-    lock = tmp_path / "lock.txt"
-    lock.write_text(f"keras==1.0 --hash=sha256:{index.add('keras', '1.0')}\n", encoding="utf-8")
-    index.states = None  # as PyTorch's own index often does
-    index.add("torch", "2.0")
-    index.add("torch", "2.0+cu1")
-    index.add("torch", "2.0+cpu")
-    variant = Variant(
-        engine="torch", name="cpu", system="Linux", lock=str(lock), pins=("torch==2.0+cpu",), index=index.url
-    )
-    stamp = install_engine(paths, variant)
-    noted = {each.name: (each.version, each.is_locked) for each in stamp.packages}
-    assert noted == {"keras": ("1.0", True), "torch": ("2.0+cpu", False)}
-    assert check_engine(paths, "torch").state == "ready"
-
-
 def test_sources_are_built_and_only_their_own_index_is_asked(
     paths: Paths, old: str, index: Index, tmp_path: Path
 ) -> None:
@@ -119,7 +101,8 @@ def test_sources_are_built_and_only_their_own_index_is_asked(
     pins, sources = ("torch==2.0+rocm1",), ("rocm==1.0",)
     with serving() as amd:
         amd.states = None
-        amd.add("torch", "2.0+rocm1", "# AMD's")
+        for version in ("2.0", "2.0+cpu", "2.0+rocm1"):
+            amd.add("torch", version, "# AMD's")
         name, content = make_sources("rocm", "1.0")
         amd.wheels[name] = content
         built = Variant(engine="torch", name="rocm1", system="Linux", lock=str(lock), pins=pins, index=amd.url)
@@ -330,25 +313,9 @@ def test_a_removal_takes_what_a_killed_installation_left(paths: Paths, variant: 
     assert not remove_engine(paths, "torch").was_there
 
 
-@pytest.mark.long
-def test_a_second_process_is_refused_and_the_first_goes_on(paths: Paths, variant: Variant) -> None:
-    with start("download", paths, variant) as process:
-        assert sure(process.stdout).readline() == "stopped\n"
-        with pytest.raises(AppError, match=said("engines.busy", title="PyTorch").pattern):
-            install_engine(paths, variant)
-        process.communicate("\n" * 1_000)
-        assert process.returncode == 0
-    assert engine_folder(paths, "torch").look().state == "ready"
-
-
 def test_both_are_installed_whole_and_can_be_imported(installed_engines: Paths) -> None:
     for engine in installable():
         checkup = check_engine(installed_engines, engine)
         assert (checkup.state, checkup.problems) == ("ready", ())
         noted = [package.name for package in sure(checkup.stamp).packages if not package.is_locked]
         assert noted in ([], ["torch"])
-
-
-def test_the_command_line_lists_them(installed_engines: Paths, epochmark: CommandLine) -> None:
-    rows = json.loads(epochmark("engine", "list", "--json").stdout)
-    assert {row["engine"]: row["state"] for row in rows} == dict.fromkeys(("tensorflow", "torch", "jax"), "ready")
