@@ -45,18 +45,27 @@ DRIVER_SLOW = replace(NOTHING, pci=("nvidia",), gpus=(NAMED,), nvml=Nvml("no_ans
 RTX_3090 = NvidiaGpu("NVIDIA GeForce RTX 3090", "8.6")
 NEW_BUILD = Build("2.22.0", "3.15.1", cuda=True, capabilities=("sm_90", "sm_120"))
 METAL = Trial(target="list", status="completed", build=BUILD, devices=(Device("cpu"), Device("gpu:0", "METAL")))
-CPU_ONLY = (listing(), work())
-ON_CARD = (listing(CARD), work(), work("gpu:0"))
+CPU_ONLY, ON_CARD = (listing(), work()), (listing(CARD), work(), work("gpu:0"))
 HANGING = Trial(target="list", status="timed_out", duration_s=120.0)
 NO_ANSWER = replace(work("gpu:0", log=JIT), status="timed_out", exit_code=None, duration_s=180.0, steps=())
+OLD_BESIDE = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, KEPLER)))
+SMALL_BESIDE = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, GT_1030)))
+ON_BUS = replace(NOTHING, pci=("amd", "intel", "other"))
+ON_BUS_AND_NAMED = replace(NOTHING, pci=("amd",), gpus=(Gpu("Radeon RX 6700", "amd"),))
+OTHER_ORDER = (listing(PASCAL, CARD), work(), work("gpu:0", status="failed"), work("gpu:1"))
+SLOW_STEP = (listing(CARD), work(), work("gpu:0", steps=(Step("matmul", 30.5), *STEPS[1:])))
+SILENT_DRIVER = replace(NOTHING, pci=("nvidia",), nvml=Nvml("no_answer"))
+OLD_PLUGIN = Facts(system="macos", packages=(("tensorflow-metal", "1.2.0"),))
 
 
 def crashed(exit_code: int) -> Trial:
     return Trial(target="list", status="crashed", exit_code=exit_code)
 
 
-def failing(error: str) -> Trial:
-    return work("gpu:0", status="failed", steps=(Step("matmul", 0.1, f"InternalError: {error}"),))
+def failing(error: str) -> tuple[Trial, ...]:
+    """Return trials of a build that knows the new card, on which a step fails."""
+    failed_step = Step("matmul", 0.1, f"InternalError: {error}")
+    return listing(BLACKWELL, build=NEW_BUILD), work(), work("gpu:0", status="failed", steps=(failed_step,))
 
 
 @pytest.mark.parametrize(
@@ -77,19 +86,13 @@ def failing(error: str) -> Trial:
         (replace(TWINS, visible_devices="0"), ON_CARD, "usable, usable, not usable hidden fault"),
         (TWINS, (listing(CARD, CARD), work(), work("gpu:0"), work("gpu:1")), "usable, usable, usable"),
         # Cards are matched by name, whatever their order.
-        (
-            *(TWO, (listing(PASCAL, CARD), work(), work("gpu:0", status="failed"), work("gpu:1"))),
-            "usable, usable, not usable fault",
-        ),
+        (TWO, OTHER_ORDER, "usable, usable, not usable fault"),
         # A driver without a card, a slow driver, and an old or small card beside one that works, are no faults.
         (replace(NOTHING, nvml=Nvml("driver_not_loaded")), CPU_ONLY, "usable"),
         (DRIVER_SLOW, (listing(RTX_3090), work(), work("gpu:0")), "usable, usable"),
+        (OLD_BESIDE, ON_CARD, "usable, usable, not usable gpu_too_old"),
         (
-            *(replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, KEPLER))), ON_CARD),
-            "usable, usable, not usable gpu_too_old",
-        ),
-        (
-            replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, GT_1030))),
+            SMALL_BESIDE,
             (listing(CARD, log=TOO_SMALL), work(), work("gpu:0")),
             "usable, usable, not usable few_multiprocessors, failed check",
         ),
@@ -98,46 +101,24 @@ def failing(error: str) -> Trial:
             (replace(NOTHING, gpus=(Gpu("Some card", vendor),)), CPU_ONLY, f"usable, not usable {vendor}_gpu")
             for vendor in ("amd", "intel", "apple", "other")
         ),
-        (
-            *(replace(NOTHING, pci=("amd", "intel", "other")), CPU_ONLY),
-            "usable, not usable amd_gpu, not usable intel_gpu",
-        ),
-        (
-            *(replace(NOTHING, pci=("amd",), gpus=(Gpu("Radeon RX 6700", "amd"),)), CPU_ONLY),
-            "usable, not usable amd_gpu",
-        ),
+        (ON_BUS, CPU_ONLY, "usable, not usable amd_gpu, not usable intel_gpu"),
+        (ON_BUS_AND_NAMED, CPU_ONLY, "usable, not usable amd_gpu"),
         (replace(DRIVEN, pci=("intel", "nvidia")), ON_CARD, "usable, usable, not usable intel_gpu"),
         # Code that is compiled first is a slow path, and so is a step that takes minutes.
         (driven(BLACKWELL), (listing(BLACKWELL), work(), NO_ANSWER), "usable, slow path ptx_jit, failed check"),
         (driven(BLACKWELL), (listing(BLACKWELL), work(), work("gpu:0", log=JIT)), "usable, slow path ptx_jit"),
-        (
-            *(DRIVEN, (listing(CARD), work(), work("gpu:0", steps=(Step("matmul", 30.5), *STEPS[1:])))),
-            "usable, slow path ptx_jit",
-        ),
+        (DRIVEN, SLOW_STEP, "usable, slow path ptx_jit"),
         # A build that knows a new card fails for another reason.
-        (
-            driven(BLACKWELL),
-            (listing(BLACKWELL, build=NEW_BUILD), work(), failing("CUDA_ERROR_ILLEGAL_ADDRESS")),
-            "usable, not usable launch_failed fault",
-        ),
-        (
-            *(driven(BLACKWELL), (listing(BLACKWELL, build=NEW_BUILD), work(), failing("it is Friday"))),
-            "usable, not usable fault",
-        ),
+        (driven(BLACKWELL), failing("CUDA_ERROR_ILLEGAL_ADDRESS"), "usable, not usable launch_failed fault"),
+        (driven(BLACKWELL), failing("it is Friday"), "usable, not usable fault"),
         # Where even the CPU does not work.
         *((NOTHING, (crashed(code),), "not usable avx_missing fault") for code in (-4, 0xC000001D)),
         (replace(NOTHING, avx=False), (crashed(-11),), "not usable avx_missing fault"),
         (NOTHING, (crashed(-11),), "not usable fault"),
         (NOTHING, (HANGING,), "not usable fault"),
-        (
-            *(replace(NOTHING, pci=("nvidia",), nvml=Nvml("no_answer")), (HANGING,)),
-            "not usable gpu_lost fault, not usable gpu_lost fault",
-        ),
-        (
-            *(Facts(system="macos", packages=(("tensorflow-metal", "1.2.0"),)), (crashed(-6),)),
-            "not usable metal_plugin fault",
-        ),
-        (NOTHING, (listing(), replace(failing("wrong"), target="cpu")), "not usable fault"),
+        (SILENT_DRIVER, (HANGING,), "not usable gpu_lost fault, not usable gpu_lost fault"),
+        (OLD_PLUGIN, (crashed(-6),), "not usable metal_plugin fault"),
+        (NOTHING, (listing(), work(status="failed", exit_code=1, steps=())), "not usable fault"),
     ],
 )
 def test_what_each_device_is_found_to_be(facts: Facts, trials: tuple[Trial, ...], states: str) -> None:
@@ -167,6 +148,8 @@ def test_the_conclusion_in_words() -> None:
     hidden = overall(replace(TWINS, visible_devices="0"), *ON_CARD)
     assert said("doctor.gpus_not_usable_because", gpus=half).is_in(hidden)
     assert diagnose(DRIVER_SLOW, [listing(RTX_3090), work(), work("gpu:0")]).devices[1].name == RTX_3090.name
+    assert diagnose(NOTHING, [METAL, work(), work("gpu:0")]).devices[1].name == "METAL"
+    assert [device.name for device in diagnose(ON_BUS, CPU_ONLY).devices[1:]] == ["AMD GPU", "Intel GPU"]
     assert [check.state for check in diagnose(NOTHING, CPU_ONLY).checks] == ["skipped", "ok", "ok", "ok"]
     crashes = checks(replace(NOTHING, nvml=Nvml("crashes")), ())[0]
     assert (crashes.state, crashes.result.code) == ("fault", "doctor.driver_state_crashes")
