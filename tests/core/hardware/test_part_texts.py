@@ -18,6 +18,7 @@ CARD = Gpu(
     *(200.0, 4, 16, None, True),
 )
 LINUX = "Linux 6.1 (Debian GNU/Linux 12)"
+ON_ARM = {"instruction_sets": (), "architecture": "arm64"}
 INSIDE = Gpu("AMD Radeon 780M", "amd", source="sysfs", shares_memory=True)
 
 
@@ -99,10 +100,7 @@ def test_a_reason_is_given_once_for_all_its_parts(machine: Machine) -> None:
         ("Plan 9", {}, "power_source", "unknown.power_source"),
         ("Plan 9", {}, "cpu_temperature", "unknown.not_reported"),
         ("Windows 11", {"instruction_sets": ("AVX2",)}, "instruction_sets", "unknown.other_instruction_sets"),
-        (
-            *("Windows 11", {"instruction_sets": (), "architecture": "arm64"}),
-            *("instruction_sets", "unknown.other_instruction_sets_arm"),
-        ),
+        ("Windows 11", ON_ARM, "instruction_sets", "unknown.other_instruction_sets_arm"),
         ("macOS 15.1", {"instruction_sets": ("AVX2",)}, "instruction_sets", None),
         (LINUX, {}, "gpu", "part.no_gpu_is_fine"),
         (LINUX, {"gpus": (Gpu("AMD Radeon", "amd", source="sysfs"),)}, "gpu_link", "unknown.driver_or_asleep"),

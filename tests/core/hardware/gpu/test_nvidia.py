@@ -122,54 +122,52 @@ def test_reasons_for_a_limited_clock_are_given_in_words(
     reader.close()
 
 
+REFUSED = PYNVML.NVMLError_NotSupported()
+
+
 @pytest.mark.parametrize(
-    ("computing", "drawing", "expected"),
+    ("computing", "drawing", "memory_bytes"),
     [
         ([], [], 0),
         ([held(OWN, 2**30)], [], 0),
         ([held(OWN, 2**30), held(OTHER, 5)], [], 5),
         ([held(OTHER, 5)], [held(OTHER, 7)], 7),  # one that computes and draws
-        ([held(OTHER, 5)], None, 5),
-        (None, [held(OTHER, 5)], 5),
-        (None, None, None),
+        ([held(OTHER, 5)], REFUSED, 5),
+        (REFUSED, [held(OTHER, 5)], 5),
+        (REFUSED, REFUSED, None),
         ([held(OTHER, None)], [], None),  # Windows does not say how much
         ([held(OTHER, 2**64 - 1)], [], None),
         ([held(NOWHERE, 5)], [], None),  # a container sees the host's numbers
     ],
 )
 def test_memory_of_others(
-    driver: FakeDriver,
-    reader: gpu.GpuReader,
-    computing: list[SimpleNamespace] | None,
-    drawing: list[SimpleNamespace] | None,
-    expected: int | None,
+    driver: FakeDriver, reader: gpu.GpuReader, computing: object, drawing: object, memory_bytes: int | None
 ) -> None:
-    missing = PYNVML.NVMLError_NotSupported()
-    driver.values["ComputeRunningProcesses"][0] = missing if computing is None else computing
-    driver.values["GraphicsRunningProcesses"][0] = missing if drawing is None else drawing
-    assert reader.read(frozenset({OWN}))[0].other_memory_bytes == expected
+    driver.values["ComputeRunningProcesses"][0] = computing
+    driver.values["GraphicsRunningProcesses"][0] = drawing
+    assert reader.read(frozenset({OWN}))[0].other_memory_bytes == memory_bytes
     assert reader.read()[0].other_memory_bytes is None
     reader.close()
 
 
 @pytest.mark.parametrize(
-    ("using", "expected"),
+    ("using", "busy_pct"),
     [
         ([], 0.0),
         ([used(OWN, 95)], 0.0),
         ([used(OWN, 60), used(OTHER, 40), used(OTHER, 20)], 30.0),  # seen twice: the mean of both
         ([used(0, 2**31), used(OTHER, 40)], 40.0),  # an empty place of the driver's buffer
         (PYNVML.NVMLError_NotFound(), 0.0),  # nothing computed in that second
-        (PYNVML.NVMLError_NotSupported(), None),
+        (REFUSED, None),
         ([used(OTHER, 2**32 - 1)], None),
         ([used(NOWHERE, 40)], None),
     ],
 )
 def test_how_busy_others_keep_a_gpu(
-    driver: FakeDriver, reader: gpu.GpuReader, using: object, expected: float | None
+    driver: FakeDriver, reader: gpu.GpuReader, using: object, busy_pct: float | None
 ) -> None:
     driver.values["ProcessUtilization"][0] = using
-    assert reader.read(frozenset({OWN}))[0].other_utilization_pct == expected
+    assert reader.read(frozenset({OWN}))[0].other_utilization_pct == busy_pct
     assert reader.read()[0].other_utilization_pct is None
     reader.close()
 
