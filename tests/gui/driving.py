@@ -43,7 +43,6 @@ class Driver:
         self.qtbot = qtbot
         self.window = window
         self.services = services
-        self.told: list[str] = []
 
     @property
     def page(self) -> BenchmarkPage:

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QScrollA
 from tests.gui.pixels import pixels
 
 PRESSES = 200
-RING_PX = 4
 
 
 def round_trip(start: QWidget, key: Qt.Key = Qt.Key.Key_Tab) -> list[QWidget]:

@@ -29,9 +29,7 @@ from tests.saying import said
 from workloads.protocol import events
 
 
-def test_epochs_are_bars_with_a_line_at_the_median_of_the_later_ones(
-    qtbot: QtBot, application_theme: Theme
-) -> None:
+def test_epochs_are_bars_with_a_line_at_their_median(qtbot: QtBot, application_theme: Theme) -> None:
     chart = added(qtbot, EpochChart(application_theme))
     chart.show_epochs([90.0, 60.0, 70.0, 62.0], planned=10)
     bars, median = chart.bars.opts, chart.median
@@ -198,20 +196,6 @@ def is_whole(chart: EstimateChart) -> bool:
     curves = (chart.line.item, *((chart.low, chart.high) if chart.band.isVisible() else ()))
     drawn: list[float] = [y for curve in curves for y in curve.getData()[1] if not math.isnan(y)]
     return bool(low < min(drawn) and max(drawn) < high)
-
-
-def test_its_axis_stays_while_the_estimate_stays_in_view(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = estimate_chart(qtbot, application_theme)
-    series, views = RunSeries(500), []
-    for number in range(40):
-        add_estimate(series, float(number), 66.0 + 0.02 * number, 3.0 - 0.05 * number)
-        chart.show_estimates(series, EPOCH, 60.0, live=True)
-        views.append(span(chart, "y"))
-        assert is_whole(chart)
-    assert len(set(views)) == 1
-    add_estimate(series, 41.0, 90.0, 1.0)
-    chart.show_estimates(series, EPOCH, 60.0, live=True)
-    assert is_whole(chart)
 
 
 def test_interruptions_are_marked_at_the_top_of_the_throughput(qtbot: QtBot, application_theme: Theme) -> None:

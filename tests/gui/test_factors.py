@@ -1,4 +1,4 @@
-"""“4.8× the i5-8250U (2019)”: every place with a factor names the software's year."""
+"""Bars and their factors in the window and the terminal: which there are, and which there are not."""
 
 import argparse
 import json
@@ -8,29 +8,21 @@ from dataclasses import replace
 import pytest
 
 from app.cli.machine import compare
-from app.cli.run import print_result
-from app.core.analysis.bars import Bar, bars, find_baseline
-from app.core.analysis.position import chart_note, position
+from app.core.analysis.bars import bars, find_baseline
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.records import Run
-from app.core.report.card import ShareCard
-from app.core.report.run_texts import result_text
-from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bars import value_texts
 from tests.build import set_fields, store
 from tests.saying import said
-from tests.sure import sure
 from workloads import STANDARD
 from workloads.protocol.machine import Machine
 
 Compared = Callable[..., str]
-YEAR = sentence("compare.dated", name="i5-8250U", year=2019)
 
 
 @pytest.fixture
@@ -50,36 +42,11 @@ def compared(paths: Paths, capsys: pytest.CaptureFixture[str]) -> Compared:
     return print_bars
 
 
-def chart(run: Run) -> tuple[Bar, Bar]:
-    both = bars(STANDARD, run.summary)
-    baseline = find_baseline(both, None, STANDARD)
-    return next(bar for bar in both if bar.kind == "you"), sure(baseline)
-
-
-def _words(card: ShareCard) -> str:
-    return " ".join((card.place, *card.notes, card.footer))
-
-
-OUTLETS: dict[str, Callable[[Run], str]] = {
-    "rank": lambda run: position(run.summary) or "",
-    "rank of an estimate": lambda run: position(replace(run.summary, basis="estimate")) or "",
-    "text to share": lambda run: result_text(JudgedRun(run)),
-    "picture to share": lambda run: _words(share_card(JudgedRun(run))),
-    "note below the bars": lambda run: chart_note(bars(STANDARD, run.summary), chart(run)[1]),
-}
-
-
-@pytest.mark.parametrize("outlet", OUTLETS)
-def test_a_factor_comes_with_the_year(stored_run: Run, outlet: str) -> None:
-    text = OUTLETS[outlet](stored_run)
-    assert text.count("×") == text.count(YEAR) == 1
-
-
 def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared: Compared) -> None:
     invalid = replace(stored_run, summary=replace(stored_run.summary, verdict="invalid"))
-    you, baseline = chart(invalid)
-    assert value_texts(you, baseline) == ("66.3 s",)
     drawn = bars(STANDARD, invalid.summary)
+    you = next(bar for bar in drawn if bar.kind == "you")
+    assert value_texts(you, find_baseline(drawn, None, STANDARD)) == ("66.3 s",)
     with pytest.raises(UsageError, match=said("baseline.unknown").pattern):
         find_baseline(drawn, you.name, STANDARD)
     with Database(paths.database) as database:
@@ -97,17 +64,6 @@ def test_the_terminal_ranks_by_efficiency(stored_run: Run, paths: Paths, compare
     assert headline_kind("examples_per_j").label_within in compared(efficiency=True)
     (bar,) = json.loads(compared(efficiency=True, json=True))["bars"]
     assert (bar["run_id"], bar["metric"], bar["value"]) == (stored_run.summary.id, "examples_per_j", 12.5)
-
-
-def test_the_terminal_has_the_year(
-    stored_run: Run, compared: Compared, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert '"baseline_year": 2019' in compared(json=True)
-    shown = compared()
-    print_result(stored_run)
-    for text in (shown, capsys.readouterr().out):
-        assert sum(YEAR in line for line in text.splitlines()) >= 2
-        assert said("position.faster", ratio="4.8×", baseline=YEAR).is_in(text)
 
 
 def test_the_terminal_says_how_to_see_results_of_several_gpus(compared: Compared) -> None:

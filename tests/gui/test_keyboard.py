@@ -1,11 +1,11 @@
 """Everything can be done without a mouse: Tab reaches all, in the order of reading, visibly, and comes back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.choice_box import ChoiceBox
@@ -77,35 +77,6 @@ STATES: dict[str, Callable[[Driver], None]] = {
 }
 
 
-class WindowWatcher(QObject):
-    """Keeps which windows were shown, however briefly: each takes the focus."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shown: list[str] = []
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
-            self.shown.append(type(watched).__name__)
-        return False
-
-
-@pytest.fixture
-def watcher(driver: Driver, qapp: QApplication) -> Iterator[WindowWatcher]:
-    watcher = WindowWatcher()
-    qapp.installEventFilter(watcher)
-    yield watcher
-    qapp.removeEventFilter(watcher)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("state", STATES)
-def test_no_part_of_a_page_is_a_window_for_a_moment(driver: Driver, watcher: WindowWatcher, state: str) -> None:
-    STATES[state](driver)
-    settle(driver)
-    assert watcher.shown == []
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("state", STATES)
 def test_tab_reaches_all_in_order_visibly_and_comes_back(driver: Driver, state: str) -> None:
@@ -125,9 +96,8 @@ def test_tab_reaches_all_in_order_visibly_and_comes_back(driver: Driver, state: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DIALOGS)
-def test_tab_goes_through_every_dialog(driver: Driver, watcher: WindowWatcher, name: str) -> None:
+def test_tab_goes_through_every_dialog(driver: Driver, name: str) -> None:
     dialog = DIALOGS[name](driver)
-    assert watcher.shown == []
     dialog.open()
     driver.until(dialog.isActiveWindow)
     settle(driver)

@@ -42,7 +42,7 @@ def read_status(pid: int) -> list[str]:
 
 
 @on_linux
-def test_two_windows_use_one_database_import_a_file_and_end_when_asked_to(
+def test_two_windows_share_results_and_end_when_asked_to(
     environment: dict[str, str], epochmark: CommandLine
 ) -> None:
     file = str(ROOT / "tests" / "data" / "results" / "format_2.epochmark.json")

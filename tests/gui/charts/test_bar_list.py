@@ -98,9 +98,7 @@ def test_provenance_names_the_source_and_the_doubts_of_every_published_bar() -> 
     assert doubts(Bar("You", "you", 1.0, ("TensorFlow 2.21.0", synthetic))) == (synthetic,)
 
 
-def test_where_there_is_little_room_the_neighbours_remain_and_nothing_is_cut(
-    qtbot: QtBot, application_theme: Theme
-) -> None:
+def test_where_there_is_little_room_the_neighbours_remain(qtbot: QtBot, application_theme: Theme) -> None:
     widget = shown(qtbot, application_theme)
     all_bars = with_you(bars("cifar10_keras_cnn", None), 51.2)
     widget.show_bars(all_bars)
@@ -139,7 +137,7 @@ def test_a_doubtful_bar_is_marked(qtbot: QtBot, application_theme: Theme) -> Non
     assert (pictures[0] != pictures[1]).any()
 
 
-def test_a_name_cannot_turn_texts_around(
+def test_names_turn_nothing_around(
     qtbot: QtBot, application_theme: Theme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     painted = set[str]()

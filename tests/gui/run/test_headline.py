@@ -14,6 +14,7 @@ from app.core.analysis.series import RunSeries, live_summary
 from app.core.analysis.timed_steps import StepTimes
 from app.core.messages import message, sentence
 from app.core.metrics import HEADLINES, format_value
+from app.core.paths import Paths
 from app.core.records import PeakShare, Run
 from app.core.report.run_texts import error_advice
 from app.core.report.share import share_card
@@ -101,9 +102,7 @@ def test_a_failure_says_what_to_do_first(card: HeadlineCard, run: Run, second_en
 
 
 @pytest.mark.parametrize(("peak_flop_per_s", "is_said"), [(4e12, True), (None, False), (5e11, False)])
-def test_the_share_of_the_measured_peak_is_the_first_fact(
-    card: HeadlineCard, run: Run, peak_flop_per_s: float | None, is_said: bool
-) -> None:
+def test_the_share_of_the_peak(card: HeadlineCard, run: Run, peak_flop_per_s: float | None, is_said: bool) -> None:
     card.show_stored(JudgedRun(replace(run, peak=PeakShare(1e12, peak_flop_per_s))))
     share = said("note.share_of_peak", share_pct="25", device="CPU")
     assert share.begins(card.facts.whole_text) == is_said
@@ -245,10 +244,8 @@ def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: 
 @pytest.mark.parametrize(
     ("workload", "value"), [("fcn_s", 0.5), ("vgg16", 64.0), ("ptb_lstm_mxnet", 32 * 22 / 0.5), ("matmul", 3e12)]
 )
-def test_the_headline_so_far_is_that_of_the_workload(
-    driver: Driver, machine: Machine, workload: str, value: float
-) -> None:
-    with Database(driver.services.paths.database) as database:
+def test_the_headline_so_far(paths: Paths, machine: Machine, workload: str, value: float) -> None:
+    with Database(paths.database) as database:
         run_id = begin(database, machine, workload=workload)
         summary = next(list_runs(database, ids=[run_id]))
     series = RunSeries(100)

@@ -1,8 +1,9 @@
 """What A/B tests, studies and the suite share, in the real window: run, resumed, opened, exported."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from app.core.messages import sentence
 from app.core.plans.ab import ab_plan
 from app.core.plans.study.planning import plan_axes
 from app.core.plans.suite.definition import DEMO
+from app.core.records import Plan
+from app.core.runs import plan_session
+from app.core.runs.power_limit import PowerLimits
 from app.core.runs.runner import Runner
 from app.gui.pages.lab.page import LabPage
 from app.gui.pages.suite import page as suite_page
@@ -26,7 +30,8 @@ from tests.gui.pages.suite import test_page as suite
 from tests.saying import said
 from tests.sure import only, sure
 from workloads import CATALOGUE
-from workloads.protocol.machine import Machine
+from workloads.protocol.machine import Gpu, Machine
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Page = LabPage | SuitePage
 
@@ -62,23 +67,14 @@ def check_suite(page: Page, notice: tuple[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of plan.
-
-    Attributes:
-        open: Opens its page.
-        runs: How many are started: a suite does each part twice.
-        progress: What is shown of the first one.
-        check: Checks what is shown after the last one.
-        store: Stores one with three results.
-        states: What an export says of its parts.
-    """
+    """A kind of plan."""
 
     open: Callable[[Driver], Page]
-    runs: int
-    progress: str
-    check: Callable[[Page, tuple[str, str]], str]
-    store: Callable[[Driver, Machine], int] | None = None
-    states: list[str] = field(default_factory=list)
+    runs: int  # a suite does each part twice
+    progress: str  # what is shown of the first run
+    check: Callable[[Page, tuple[str, str]], str]  # of what is shown after the last one
+    store: Callable[[Driver, Machine], int] | None = None  # stores one with three results
+    states: list[str] = field(default_factory=list)  # what an export says of its parts
 
 
 KINDS = {
@@ -131,7 +127,7 @@ def completed(page: Page) -> set[int]:
 # Takes its time: a suite's six runs, each in a worker of its own.
 @pytest.mark.slow
 @each_kind
-def test_one_click_runs_all_and_shows_an_answer_to_post(
+def test_one_click_gives_an_answer(
     kind: str, driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     notices: list[tuple[str, str]] = []
@@ -203,3 +199,55 @@ def test_results_open_its_page_and_an_export_has_every_part(
     driver.until((tmp_path / "plan.json").is_file)
     plain = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert sorted(part["state"] for part in plain.get("points", plain.get("parts"))) == KINDS[kind].states
+
+
+class Card:
+    """A card at its default limit until a test lowers it."""
+
+    def __init__(self) -> None:
+        self.lowered = threading.Event()
+
+    def readings(self, stop: threading.Event) -> Generator[Telemetry, None, None]:
+        while not stop.is_set():
+            limit_w = 230.0 if self.lowered.is_set() else 370.0
+            yield Telemetry(gpus=(GpuTelemetry(0, power_limit_w=limit_w),))
+            self.lowered.wait(60)
+
+    def power_limits_for(self, plan: Plan, runner: Runner) -> PowerLimits:
+        return PowerLimits(runner.machine, lambda _: 0, self.readings, self.command)
+
+    def command(self, machine: Machine, index: int | None, limit_w: float | None) -> str:
+        return f"set {index} {limit_w}"
+
+
+def begin_limits(driver: Driver, *limits_w: int) -> LabPage:
+    gpu = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=370.0, power_default_w=370.0)
+    machine = replace(driver.machine, gpus=(gpu,))
+    spec = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
+    plan = plan_axes(spec, {"power_limit_w": limits_w}, Runner(driver.services.paths, machine))
+    driver.window.show_page("lab")
+    page = driver.window.lab
+    page.begin(plan, machine)
+    return page
+
+
+@pytest.mark.slow
+def test_the_window_shows_the_command_and_the_way_back(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = Card()
+    monkeypatch.setattr(plan_session, "power_limits_for", card.power_limits_for)
+    page = begin_limits(driver, 370, 230)
+    foot, bridge = page.foot, driver.services.bridge
+    driver.until(foot.copy_button.isVisible)
+    assert foot.progress_text.whole_text == sentence("run.set_limit", limit_w=230, now_w=370.0)
+    driver.until(lambda: page.more.whole_text == "set 0 230")
+    assert page.sentence.whole_text == foot.progress_text.whole_text
+    driver.press(foot.copy_button)
+    assert QGuiApplication.clipboard().text() == "set 0 230"
+    card.lowered.set()
+    driver.until(lambda: not bridge.is_running)
+    assert [run.status for run in driver.stored()] == ["completed"] * 2
+    banner = driver.window.banner
+    assert banner.text.text() == sentence("window.restore_limit", command="set 0 None")
+    assert not banner.goes_by_itself
+    driver.press(banner.button)
+    assert QGuiApplication.clipboard().text() == "set 0 None"

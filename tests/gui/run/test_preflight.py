@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QPoint
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -27,9 +27,6 @@ CALM = (Telemetry(other_cpu_pct=2.0, memory_used_bytes=10**9),) * 2
 BUSY = (Telemetry(other_cpu_pct=34.0, on_battery=True, memory_used_bytes=10**9),) * 2
 VERY_BUSY = (replace(BUSY[0], power_plan="powersave", steal_pct=20.0, swap_bytes_per_s=5e7),) * 2
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec()
-
-
-SETTLING = 8  # as in test_texts.py
 
 
 class Looks:
@@ -67,9 +64,7 @@ def line(looks: Looks, services: Services, machine: Machine, qtbot: QtBot) -> Pr
     return line
 
 
-def test_it_checks_repeatedly_in_the_background_while_visible(
-    line: PreflightLine, looks: Looks, qtbot: QtBot
-) -> None:
+def test_it_checks_in_the_background_while_visible(line: PreflightLine, looks: Looks, qtbot: QtBot) -> None:
     qtbot.wait(100)
     assert looks.threads == []
     assert line.text.whole_text == sentence("preflight.looking")
@@ -129,19 +124,6 @@ def test_busy_programs_are_named(
     assert [reason.said for reason in line.cautions][1] == message("preflight.other_load", share_pct=34)
 
 
-def test_cautions_leave_the_button_where_it_is(driver: Driver) -> None:
-    setup = driver.page.setup
-    for size in ((1024, 700), (1440, 900)):
-        driver.window.resize(*size)
-        places = set()
-        for telemetry in (CALM, BUSY, VERY_BUSY):
-            setup.preflight.show_telemetry(telemetry)
-            for _ in range(SETTLING):
-                QApplication.processEvents()
-            places.add(setup.run_button.mapTo(driver.window, QPoint(0, 0)).toTuple())
-        assert len(places) == 1, size
-
-
 def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driver) -> None:
     line = driver.page.setup.preflight
     driver.window.resize(1100, 700)
@@ -168,16 +150,7 @@ def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driv
     assert not line.details_button.isVisible()
 
 
-def test_another_choice_is_judged_by_the_same_telemetry(line: PreflightLine, machine: Machine) -> None:
-    line.show_telemetry((Telemetry(memory_used_bytes=15_500_000_000),))
-    assert [reason.code for reason in line.cautions] == ["low_memory"]
-    line.show_choice(CATALOGUE["demo"].default_spec(), machine)
-    assert line.cautions == ()
-
-
-def test_one_check_at_a_time_and_none_whose_result_is_unused(
-    line: PreflightLine, looks: Looks, qtbot: QtBot
-) -> None:
+def test_one_check_at_a_time_and_none_unused(line: PreflightLine, looks: Looks, qtbot: QtBot) -> None:
     looks.found = BUSY
     looks.go_on.clear()
     line.show()

@@ -4,14 +4,13 @@ import json
 import re
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.core.exchange.png_embed import extract
-from app.core.exchange.sharing import TEXT_FORMS, shared_result
+from app.core.exchange.sharing import TEXT_FORMS
 from app.core.messages import message
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.actions import ResultActions
@@ -57,30 +56,11 @@ def test_every_field_is_there_and_what_is_unticked_goes(driver: Driver, dialog: 
     assert "EPYC" in dialog.text.toPlainText()
 
 
-def test_after_a_caution_it_offers_to_run_again(driver: Driver, dialog: ShareDialog) -> None:
-    judged, asked = sure(driver.page.judged), list[str]()
-    assert judged.verdict.level == "caution"
-    assert not dialog.again_line.isVisible(), "no other program was busy, so that nothing would change"
-    dialog.reject()
-    shown = partial(shared_result, run=judged)
-
-    def open_again(**again: Any) -> ShareDialog:
-        made = ShareDialog(driver.services, driver.window, shown, lambda *_: None, lambda *_: None, **again)
-        made.open()
-        return made
-
-    driver.press(open_again(again=lambda: asked.append("again")).again_button)
-    assert asked == ["again"]
-    other = open_again()
-    assert not other.again_line.isVisible(), "nothing can be repeated"
-    other.reject()
-
-
-def test_running_again_is_not_offered_for_what_would_recur(
+def test_what_would_recur_is_not_run_again(
     driver: Driver, dialog: ShareDialog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dialog.reject()
-    stored, asked = sure(driver.page.judged).run, list[str]()
+    stored, asked, begun = sure(driver.page.judged).run, list[str](), list[str]()
 
     def ask(*_: object) -> tuple[str, str]:
         asked.append("file")
@@ -92,14 +72,16 @@ def test_running_again_is_not_offered_for_what_would_recur(
         run = JudgedRun(stored)
         caution = events.Reason(code="spread", level="caution", text="Varied.", advised=message(advice))
         run.verdict = events.Judged(level="caution", reasons=(caution,))
-        actions.share(run, again=list)
+        actions.share(run, again=partial(begun.append, advice))
         (preview,) = opened(driver)
         assert preview.again_line.isVisible() == (saving == "preview")
+        if preview.again_line.isVisible():
+            preview.again_button.click()
         preview.reject()
         actions.save_picture(run, again=list)
         asked += ["preview" for each in opened(driver) if each.close()]
         assert asked.pop() == saving
-    assert not asked
+    assert (asked, begun) == ([], ["advice.quiet"])
 
 
 def opened(driver: Driver) -> list[ShareDialog]:

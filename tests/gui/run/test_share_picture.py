@@ -165,9 +165,7 @@ def length_of(picture: QImage, colour: str) -> int:
 
 
 @pytest.mark.parametrize("tokens", [DARK, LIGHT])
-def test_the_faster_side_stands_out_and_bars_are_as_long_as_their_speeds(
-    application_theme: Theme, tokens: Tokens
-) -> None:
+def test_bars_of_sides_are_as_long_as_their_speeds(application_theme: Theme, tokens: Tokens) -> None:
     picture = paint_share_picture(ab_example(), tokens)
     slow, fast = length_of(picture, tokens.neutral_bar), length_of(picture, tokens.accent)
     assert slow / fast == pytest.approx(0.5, abs=0.02)
@@ -194,9 +192,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, QRectF, int]]:
 Written = list[tuple[str, QRectF, int]]
 
 
-def test_a_long_device_name_is_written_in_full_and_no_type_is_small(
-    application_theme: Theme, written: Written
-) -> None:
+def test_a_long_device_name_is_written_in_full(application_theme: Theme, written: Written) -> None:
     for name in (" ".join(["NVIDIA RTX PRO 6000 Blackwell"] * 10), "x" * 300):
         written.clear()
         paint_share_picture(replace(ab_example(), machine=f"This computer: {name}"), DARK)
@@ -228,7 +224,7 @@ def test_the_line_below_the_bars_is_written_in_full(application_theme: Theme, wr
     [hostile(), ab_example(), ab_hostile(), study_example(), study_example(LONG, LONG)],
     ids=["result", "A/B", "long A/B", "study", "long study"],
 )
-def test_nothing_overflows_or_overlaps_however_long_the_names_are(
+def test_nothing_overflows_or_overlaps(
     application_theme: Theme, written: Written, card: ShareCard, letters: int
 ) -> None:
     code = "X" * letters

@@ -81,9 +81,7 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     assert told[told.index("Variant") + 1] == sentence("compare.network_of_study", study="Song 2019")
 
 
-def test_an_advice_is_shown_once_below_the_last_reason_that_shares_it(
-    run: Run, qtbot: QtBot, services: Any
-) -> None:
+def test_an_advice_is_shown_below_its_last_reason(run: Run, qtbot: QtBot, services: Any) -> None:
     shared = "Close other programs and run again."
     reasons = [
         events.Reason(code="spread", level="caution", text="Uneven.", advice=shared),
@@ -118,7 +116,7 @@ def test_the_verdict_dialog_repeats_no_advice(run: Run, qtbot: QtBot, services: 
     assert shown.count(headline_note(uneven.summary)) == 1
 
 
-def test_it_leads_to_how_it_is_measured(
+def test_it_leads_to_the_method(
     run: Run, qtbot: QtBot, services: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(verdict_dialog, "MEASUREMENT", tmp_path)
@@ -133,9 +131,7 @@ def test_it_leads_to_how_it_is_measured(
     assert MEASUREMENT.read_text(encoding="utf-8")[2:40] in shown.page.toPlainText()
 
 
-def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
-    run: Run, card: HeadlineCard, qtbot: QtBot
-) -> None:
+def test_the_card_shows_the_verdict_in_a_few_words(run: Run, card: HeadlineCard, qtbot: QtBot) -> None:
     card.show_stored(JudgedRun(run))
     assert (card.pill.whole_text, card.pill.tone) == ("Valid", "valid")
     assert sentence("short.valid_for_s", duration_s=64) in card.pill.toolTip()

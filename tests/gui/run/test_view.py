@@ -13,8 +13,6 @@ from app.core.report.share import share_card
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
-from app.gui.charts.plots import Plot
-from app.gui.run.charts import ROOMY_PX, TIGHT_PX
 from app.gui.run.share_dialog import ShareDialog
 from tests.build import in_database
 from tests.gui.driving import Driver, replay
@@ -74,34 +72,6 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     assert len(charts.bars.bars) == 8
     notes = [child.text() for child in charts.findChildren(QLabel)]
     assert sentence("chart.one_times_median", median=message("chart.seconds", median_s=median_s)) in notes
-
-
-@pytest.mark.parametrize("height_px", [TIGHT_PX, ROOMY_PX])
-def test_all_charts_fit_where_their_heights_are_chosen_for_it_and_are_aligned(
-    driver: Driver, height_px: int
-) -> None:
-    replay(driver.window, driver.services, until_epoch(RECORDED, 5))
-    area, rates = driver.view.charts_area, driver.view.charts.rate_fold
-    driver.window.resize(1366, driver.window.height() + height_px - area.viewport().height())
-    driver.until(lambda: area.viewport().height() == height_px)
-    driver.until(lambda: area.verticalScrollBar().maximum() == 0)
-    boxes = [plot.getViewBox().sceneBoundingRect() for plot in rates.findChildren(Plot)]
-    assert len(boxes) > 1
-    for ends in ([box.left() for box in boxes], [box.right() for box in boxes]):
-        assert max(ends) - min(ends) <= 4, "one time is at one place, but for wide numbers"
-
-
-def test_another_run_begins_at_its_first_chart_and_the_same_one_stays_where_it_is(driver: Driver) -> None:
-    driver.window.resize(1024, 600)
-    run_id = finish(driver)
-    area = driver.view.charts_area
-    driver.until(lambda: area.verticalScrollBar().maximum() > 0)
-    area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
-    driver.page.show_result(run_id)
-    driver.until(lambda: driver.page.run is not None)
-    assert area.verticalScrollBar().value() > 0
-    replay(driver.window, driver.services, until_epoch(RECORDED, 2))
-    assert area.verticalScrollBar().value() == 0
 
 
 def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:
@@ -169,9 +139,7 @@ def test_saving_begins_where_pictures_are_and_then_where_it_was(
 
 
 @pytest.mark.parametrize(("preset", "is_open"), [("quick", False), ("sustained", True)])
-def test_hardware_is_folded_only_after_quick(
-    driver: Driver, preset: Literal["quick", "sustained"], is_open: bool
-) -> None:
+def test_only_quick_folds_hardware(driver: Driver, preset: Literal["quick", "sustained"], is_open: bool) -> None:
     recorded = as_preset(recorded_events(), preset)
     driver.page.show_result(in_database(driver.services.paths.database, store_recording, recorded))
     driver.until(lambda: driver.page.run is not None)

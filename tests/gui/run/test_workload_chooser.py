@@ -72,7 +72,7 @@ def test_words_find_workloads_and_keys_choose(chooser: WorkloadChooser, qtbot: Q
     assert chooser.chosen_id == "lstm_ptb_64"
 
 
-def test_a_workload_that_does_not_fit_says_so(
+def test_what_does_not_fit(
     services: Services, machine: Machine, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(10**11, 0))

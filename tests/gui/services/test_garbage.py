@@ -46,9 +46,7 @@ def test_another_thread_collects_nothing(qtbot: QtBot, garbage: GarbageCollector
     assert set(Loop.ended_in) == {threading.get_ident()}
 
 
-def test_what_the_start_made_is_passed_over_until_the_window_closes(
-    qtbot: QtBot, garbage: GarbageCollector
-) -> None:
+def test_what_the_start_made_is_passed_over(qtbot: QtBot, garbage: GarbageCollector) -> None:
     other = GarbageCollector()
     other.collect()
     assert gc.get_freeze_count() > 1_000

@@ -92,9 +92,7 @@ def test_results_of_tasks_are_dropped_after_closing(driver: Driver) -> None:
 
 
 @pytest.mark.slow
-def test_the_theme_is_kept_and_the_window_opens_where_it_was(
-    driver: Driver, paths: Paths, application_theme: Theme
-) -> None:
+def test_theme_and_place_of_the_window_are_kept(driver: Driver, paths: Paths, application_theme: Theme) -> None:
     driver.services.preferences.change(theme="dark")
     driver.window.resize(800, 733)  # the screen without a display has 800 lines
     driver.window.close()
@@ -109,9 +107,7 @@ def test_the_theme_is_kept_and_the_window_opens_where_it_was(
 
 
 @pytest.mark.slow
-def test_damaged_settings_are_reported_and_do_not_keep_the_window_from_opening(
-    paths: Paths, application_theme: Theme, driver: Driver
-) -> None:
+def test_damaged_settings_are_reported(paths: Paths, application_theme: Theme, driver: Driver) -> None:
     for content in ('{"geometry": "no geometry \\u2603"}', "{"):
         paths.settings.write_text(content, encoding="utf-8")
         window, services = open_window(application_theme, paths, RunLimits())
@@ -122,9 +118,7 @@ def test_damaged_settings_are_reported_and_do_not_keep_the_window_from_opening(
         services.tasks.close()
 
 
-def test_the_charts_of_a_run_are_made_while_the_window_is_idle(
-    qtbot: QtBot, paths: Paths, application_theme: Theme
-) -> None:
+def test_charts_are_made_while_the_window_is_idle(qtbot: QtBot, paths: Paths, application_theme: Theme) -> None:
     window, services = open_window(application_theme, paths, RunLimits())
     qtbot.waitUntil(lambda: window.benchmark.view is not None, timeout=PATIENCE_MS)
     window.close()

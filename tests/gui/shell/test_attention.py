@@ -60,7 +60,7 @@ def test_the_title_shows_the_progress_of_all_repetitions_until_the_end(
 
 
 @pytest.mark.slow
-def test_the_end_is_told_to_who_looks_elsewhere(
+def test_the_end_is_told(
     driver: Driver, notices: list[tuple[str, str]], looked_at: Callable[[bool], None]
 ) -> None:
     Attention(driver.services.bridge, driver.window, worth_telling_s=0.0)
@@ -78,9 +78,7 @@ def test_the_end_is_told_to_who_looks_elsewhere(
     assert len(notices) == 2
 
 
-def test_notify_send_gets_texts_and_never_options(
-    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_notify_send_gets_no_options(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(subprocess, "Popen", lambda command, **_: asked.append(command))

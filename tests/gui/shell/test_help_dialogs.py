@@ -38,7 +38,7 @@ def test_the_sheet_has_every_shortcut(driver: Driver) -> None:
     assert said("menu.run").is_in(texts)
 
 
-def test_a_report_says_what_is_known_and_who_is_not(
+def test_a_report_names_nobody(
     driver: Driver, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
@@ -63,9 +63,7 @@ def release_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield server
 
 
-def test_updates_are_looked_for_only_when_asked(
-    release_server: Server, driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_updates_are_looked_for(release_server: Server, driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     opened_pages: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened_pages.append(url.toString()))
     release_server.content = b'{"version": "0.0.1"}'

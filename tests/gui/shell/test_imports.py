@@ -96,9 +96,7 @@ def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Pa
     assert driver.window.page is compare, "where its bar is"
 
 
-def test_an_own_result_opens_and_results_in_the_sidebar_closes_it(
-    driver: Driver, paths: Paths, theirs: Path
-) -> None:
+def test_an_own_result_opens_and_the_side_bar_closes_it(driver: Driver, paths: Paths, theirs: Path) -> None:
     mine = in_database(paths.database, store_recording, as_preset(recorded_events(), "quick"))
     (result,) = read_results(theirs / "result.png")
     in_database(paths.database, set_fields, uid=result.uid)

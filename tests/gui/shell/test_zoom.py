@@ -70,9 +70,7 @@ def test_the_window_never_becomes_larger_than_the_screen(services: Services, tol
 
 
 @pytest.mark.parametrize(("own", "inside"), [(None, "1.5"), ("2", "3.0"), ("large", "large")])
-def test_only_the_application_is_zoomed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, inside: str
-) -> None:
+def test_only_we_are_zoomed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, inside: str) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     if own is not None:
         monkeypatch.setenv(VARIABLE, own)
@@ -83,9 +81,7 @@ def test_only_the_application_is_zoomed(
     assert os.environ.get(VARIABLE) == own
 
 
-def test_settings_that_cannot_be_read_are_left_to_those_who_say_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_that_cannot_be_read_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     file = tmp_path / "settings.json"
     for content in ("", "{", "[]", '{"zoom_pct": 1000}', '{"zoom_pct": "much"}', '{"zoom_pct": null}'):

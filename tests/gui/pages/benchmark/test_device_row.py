@@ -22,10 +22,11 @@ RTX = Gpu("NVIDIA GeForce RTX 5070", "nvidia", driver="580.95", compute_capabili
 OLD_RADEON = Gpu("AMD Radeon RX 580", "amd", source="registry", shares_memory=False)
 UHD = Gpu("Intel UHD Graphics 770", "intel", source="registry", shares_memory=True)
 WINDOWS = "Windows 11"
+Become = Callable[..., None]
 
 
 @pytest.fixture
-def on_computer(driver: Driver, paths: Paths) -> Callable[..., None]:
+def on_computer(driver: Driver, paths: Paths) -> Become:
     def show(os_name: str, *gpus: Gpu, **variants: str) -> None:
         engines = driver.services.engines
         driver.become(os_name=os_name, architecture="x86_64", gpus=gpus)
@@ -56,9 +57,7 @@ def compiled(driver: Driver) -> QCheckBox:
     return next(box for box in boxes if box.accessibleName() == "Compiled")
 
 
-def test_with_a_single_engine_devices_are_those_of_the_machine(
-    driver: Driver, on_computer: Callable[..., None]
-) -> None:
+def test_a_single_engine_has_the_devices_of_the_machine(driver: Driver, on_computer: Become) -> None:
     setup = driver.page.setup
     on_computer("Linux 6.1", RTX)
     assert offered(driver) == [
@@ -74,7 +73,7 @@ def test_with_a_single_engine_devices_are_those_of_the_machine(
     assert not said("setup.all_engines").is_in(setup.form.values())
 
 
-def test_engine_and_device_are_one_choice(driver: Driver, on_computer: Callable[..., None]) -> None:
+def test_engine_and_device_are_one_choice(driver: Driver, on_computer: Become) -> None:
     setup = driver.page.setup
     on_computer(WINDOWS, RTX, torch="cuda")
     assert offered(driver) == [
@@ -92,9 +91,7 @@ def test_engine_and_device_are_one_choice(driver: Driver, on_computer: Callable[
     assert offered(driver)[-2:] == ["GPU 0: RTX 5070 · PyTorch", "GPU 1: RTX 4060 · PyTorch"]
 
 
-def test_the_choice_is_kept_where_it_is_offered(
-    driver: Driver, on_computer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_choice_is_kept(driver: Driver, on_computer: Become, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
     setup = driver.page.setup
     on_computer("Linux 6.1", torch="cpu")
@@ -108,7 +105,7 @@ def test_the_choice_is_kept_where_it_is_offered(
     assert asked(driver) == ("torch", "cpu", False)
 
 
-def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer: Callable[..., None]) -> None:
+def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer: Become) -> None:
     setup = driver.page.setup
     on_computer("Linux 6.1", jax="cpu", torch="cpu")
     usual_tip = compiled(driver).toolTip()
@@ -128,9 +125,7 @@ def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer:
         assert asked(driver) == (engine, "cpu", True)
 
 
-def test_a_card_that_another_engine_could_use_is_one_click_from_its_installation(
-    driver: Driver, on_computer: Callable[..., None]
-) -> None:
+def test_a_card_of_another_engine_leads_to_its_installation(driver: Driver, on_computer: Become) -> None:
     row = driver.page.setup.device_row
     on_computer(WINDOWS, RTX)
     assert said(
@@ -142,9 +137,7 @@ def test_a_card_that_another_engine_could_use_is_one_click_from_its_installation
     assert set(driver.services.engines.installed) == {"tensorflow"}
 
 
-def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
-    driver: Driver, on_computer: Callable[..., None]
-) -> None:
+def test_a_card_of_an_installed_engine_is_one_click_away(driver: Driver, on_computer: Become) -> None:
     setup, row = driver.page.setup, driver.page.setup.device_row
     on_computer(WINDOWS, RTX, torch="cuda")
     assert not row.help_text.isVisible()
@@ -171,7 +164,7 @@ NEEDS = "setup.gpu_needs_engine"
     ],
 )
 def test_only_what_helps_is_said(
-    os_name: str, gpu: Gpu, code: str, has_button: bool, driver: Driver, on_computer: Callable[..., None]
+    os_name: str, gpu: Gpu, code: str, has_button: bool, driver: Driver, on_computer: Become
 ) -> None:
     row = driver.page.setup.device_row
     on_computer(os_name, gpu)
@@ -185,7 +178,7 @@ def test_only_what_helps_is_said(
         assert said(code, engine="TensorFlow", gpu=gpu.name).is_all_of(row.help_text.whole_text)
 
 
-def test_a_build_for_the_processor_has_no_card(driver: Driver, on_computer: Callable[..., None]) -> None:
+def test_a_build_for_the_processor_has_no_card(driver: Driver, on_computer: Become) -> None:
     setup = driver.page.setup
     on_computer(WINDOWS, RTX, torch="cpu")
     help_text = setup.device_row.help_text
@@ -200,9 +193,7 @@ def test_a_build_for_the_processor_has_no_card(driver: Driver, on_computer: Call
 
 
 @pytest.mark.slow
-def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
-    driver: Driver, on_computer: Callable[..., None]
-) -> None:
+def test_all_engines_run_in_turn_and_are_compared(driver: Driver, on_computer: Become) -> None:
     setup = driver.page.setup
     assert "all_engines" not in setup.form.values()  # there is only one
     on_computer("Linux 6.1", jax="cpu")  # its packages are empty: it fails at once

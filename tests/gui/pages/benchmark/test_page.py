@@ -125,6 +125,12 @@ def test_failures_are_shown_in_words(driver: Driver, outcome: str, code: str, ti
     assert driver.view.charts.epochs.accessibleDescription().startswith("1 of 3")
     assert driver.page.retry_button.isEnabled()
     assert driver.page.retry_button.isVisible()
+    driver.press(driver.page.log_button)
+    log = driver.page.log
+    driver.until(log.isVisible)
+    assert said("log.phase", name="measure").is_in(log.text.toPlainText())
+    assert log.place.text().endswith(f"run-{summary.id}.log")
+    log.close()
     assert not workers()
 
 
@@ -233,9 +239,7 @@ def neighbours(monkeypatch: pytest.MonkeyPatch) -> Neighbours:
 
 
 @pytest.mark.slow
-def test_a_repeated_run_waits_for_other_programs_and_a_new_one_starts_at_once(
-    neighbours: Neighbours, driver: Driver
-) -> None:
+def test_a_repeated_run_waits_for_other_programs(neighbours: Neighbours, driver: Driver) -> None:
     driver.page.setup.run_requested.emit(SPEC, driver.machine)
     driver.wait_for_result()
     assert neighbours.plans == 0

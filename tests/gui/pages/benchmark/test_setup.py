@@ -1,6 +1,5 @@
 """What is chosen before a run: the form that declarations make, the estimate, and getting the real data."""
 
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QFileDialog, QScrollArea, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QScrollArea, QSpinBox, QWidget
 
 from app.core.messages import ENGLISH, format_time_left, sentence
 from app.core.storage.database import Database
@@ -290,24 +289,6 @@ def test_a_run_needs_a_folder_and_the_form_is_open_for_it(driver: Driver, tmp_pa
     editor.line.setText(str(tmp_path / "nowhere"))
     assert said("folder.missing", folder=f"'{tmp_path / 'nowhere'}'").is_all_of(setup.problem.text())
     assert not setup.run_button.isEnabled()
-
-
-def test_folders_are_added_by_a_dialog(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [str(tmp_path), "", str(tmp_path / "b")]
-    asked: list[str] = []
-
-    def answer(parent: object, title: str, start: str) -> str:
-        asked.append(start)
-        return answers.pop(0)
-
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", answer)
-    (tmp_path / "b").mkdir()
-    editor = editor_of(driver)
-    for _ in range(3):
-        driver.press(editor.add_button)
-    assert editor.line.text() == os.pathsep.join((str(tmp_path), str(tmp_path / "b")))
-    assert asked == ["", str(tmp_path), str(tmp_path)]
-    assert driver.page.setup.run_button.isEnabled()
 
 
 def store_runs(driver: Driver, *durations_s: float, verdict: str = "valid") -> list[int]:

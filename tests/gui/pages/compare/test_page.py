@@ -351,6 +351,18 @@ def test_the_empty_place_says_why_nothing_can_be_run_now(driver: Driver, machine
     assert driver.window.page is driver.window.results
 
 
+def test_todays_network_is_run_with_one_click(driver: Driver) -> None:
+    driver.window.show_page("compare")
+    compare, asked = driver.window.compare, list[str]()
+    compare.show_workload("resnet50_224")
+    driver.until(lambda: compare.bar_list.slot is not None)
+    driver.page.setup.run_requested.disconnect()  # a real run takes long
+    driver.page.setup.run_requested.connect(lambda spec, _: asked.append(spec.workload))
+    QTest.mouseClick(compare.bar_list, Qt.MouseButton.LeftButton, pos=slot_place(compare.bar_list))
+    assert driver.window.page is driver.page
+    assert asked == ["resnet50_224"]
+
+
 def only_action(page: ComparePage) -> QAction:
     place = QPoint(5, 5)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, page.mapToGlobal(place))

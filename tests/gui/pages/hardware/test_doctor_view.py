@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.doctor.checks import Check
+from app.core.doctor.rules import diagnose
 from app.core.errors import AppError
 from app.core.known_lines.signals import signal
 from app.core.messages import message, sentence
@@ -25,6 +26,7 @@ from app.gui.pages.hardware.doctor_view import DoctorView
 from app.gui.pages.hardware.page import HardwarePage
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card
+from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added
 from tests.saying import said
@@ -79,9 +81,7 @@ def test_cancelling_ends_the_process_and_shows_what_is_known(view: DoctorView, q
     assert view.examine_button.isVisible()
 
 
-def test_closing_the_window_on_another_page_ends_the_examination(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_the_window_ends_the_examination(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
     def examine(_: Any, __: Any, cancel: threading.Event, ___: Any) -> None:
@@ -100,7 +100,7 @@ def test_closing_the_window_on_another_page_ends_the_examination(
     assert ended.wait(10)
 
 
-def test_checks_appear_as_they_are_decided(
+def test_checks_appear_at_once(
     view: DoctorView, told: Told, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
     go_on = threading.Event()
@@ -124,9 +124,7 @@ def test_checks_appear_as_they_are_decided(
 
 
 @pytest.mark.slow
-def test_a_benchmark_is_not_disturbed(
-    view: DoctorView, services: Services, machine: Machine, qtbot: QtBot
-) -> None:
+def test_a_run_is_not_disturbed(view: DoctorView, services: Services, machine: Machine, qtbot: QtBot) -> None:
     services.bridge.start(repeat_plan(CATALOGUE["demo"].default_spec(epochs=50)), machine)
     qtbot.waitUntil(lambda: services.bridge.is_running, timeout=20_000)
     qtbot.waitUntil(lambda: not view.examine_button.isEnabled(), timeout=20_000)
@@ -184,3 +182,16 @@ def test_a_log_is_explained_with_what_to_do(view: DoctorView, told: Told, tmp_pa
     QTest.mouseClick(commands[0], Qt.MouseButton.LeftButton)
     copied = QGuiApplication.clipboard().text()
     assert commands[0].accessibleName() == sentence("doctor.copy_command", command=copied)
+
+
+def test_two_clicks_show_why_no_gpu_is_used(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = f"{INVALID_PTX}\nlibdevice not found at ./libdevice.10.bc"
+    trials = [listing(BLACKWELL), work(), work("gpu:0", status="failed", exit_code=1, log=log)]
+    diagnosis = diagnose(driven(BLACKWELL), trials)
+    monkeypatch.setattr(doctor_view, "examine", lambda *_: diagnosis)
+    bar, action = driver.window.side_bar, driver.window.action("menu.doctor")
+    driver.press(bar.menu_button)
+    driver.until(bar.menu.isVisible)
+    QTest.mouseClick(bar.menu, Qt.MouseButton.LeftButton, pos=bar.menu.actionGeometry(action).center())
+    doctor, title = driver.window.hardware.doctor, signal("gpu_too_new").title
+    driver.until(lambda: doctor.isVisible() and doctor.head.text().endswith(f"{title}."))

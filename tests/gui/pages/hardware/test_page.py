@@ -56,9 +56,7 @@ def looking() -> int:
     return sum(thread.name == "monitor" for thread in threading.enumerate())
 
 
-def test_unknown_parts_are_left_out_and_names_are_never_read_as_html(
-    page: HardwarePage, services: Services
-) -> None:
+def test_unknown_parts_are_left_out_and_names_are_no_html(page: HardwarePage, services: Services) -> None:
     show(services, Machine(HOSTILE, None, None, None, "Test OS", "x86_64", "3.12.1", None))
     texts = [label.text() for label in labels(page)]
     assert texts[0] == HOSTILE
@@ -122,7 +120,7 @@ def test_only_the_last_two_minutes_are_kept(live: LiveView) -> None:
     assert (left, right) == (499.0 - SPAN_S, 499.0)
 
 
-def test_power_that_only_the_administrator_may_read_gets_a_hint(
+def test_forbidden_power_gets_a_hint(
     page: HardwarePage, live: LiveView, services: Services, machine: Machine
 ) -> None:
     services.finder.machine = replace(machine, os_name="Linux 6.1", virtual_machine=False)

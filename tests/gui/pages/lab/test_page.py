@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QListWidgetItem
 
 from app.core.messages import sentence
-from app.core.plans.experiments import STUDIES
+from app.core.plans.experiments import EXPERIMENTS, STUDIES
+from app.core.plans.report import LAB_PAGE
 from app.core.plans.study.axes import axis_title
 from app.core.plans.study.planning import plan_axes
 from app.core.plans.study.points import StudyResult
@@ -18,9 +19,8 @@ from app.core.records import Group, Plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
-from app.gui.charts.figure import SMALLEST_PX
 from app.gui.pages.lab.page import LabPage
-from app.gui.style.tokens import GAP_PX
+from app.gui.pages.lab.questions import QuestionList
 from app.gui.widgets.editors import set_edited
 from tests.build import Outcome, in_database, plan_preset, store_study
 from tests.gui.clipped import clipped
@@ -149,9 +149,7 @@ def test_an_ab_is_run_shown_and_run_again_with_its_settings(driver: Driver) -> N
 
 
 @pytest.mark.slow
-def test_neither_page_starts_a_run_while_the_other_has_one(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_one_page_runs_at_a_time(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     page, bridge, setup = open_ab(driver, pairs=20), driver.services.bridge, driver.page.setup
     with monkeypatch.context() as patch:
         patch.setattr("app.gui.services.run_bridge.has_running", lambda *_: True)
@@ -310,22 +308,8 @@ def test_the_price_is_kept_and_changes_the_answer(driver: Driver, machine: Machi
     assert settings.settings.usd_per_hour is None
 
 
-def test_the_table_follows_the_bars_and_keeps_its_verdicts(driver: Driver, machine: Machine) -> None:
-    batches(driver, machine)
-    store_preset(driver, machine, "software")
-    page = open_newest(driver)
-    driver.window.resize(1440, 900)
-    driver.until(lambda: page.table.rowCount() == 3)
-    QApplication.processEvents()
-    assert page.view.height() < SMALLEST_PX, "three bars need less than a chart of lines"
-    assert page.table.y() - (page.view.y() + page.view.height()) == GAP_PX
-    page.refresh(choose=page.entries[1].group_id)
-    driver.until(lambda: page.table.rowCount() == 4)
-    assert not page.table.isColumnHidden(page.table.columnCount() - 1)
-
-
 @pytest.mark.slow
-def test_a_new_experiment_asks_for_a_step_by_hand_and_is_shown_and_written(
+def test_a_new_experiment_is_run_shown_and_written(
     driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     register(monkeypatch)
@@ -351,3 +335,41 @@ def test_a_new_experiment_asks_for_a_step_by_hand_and_is_shown_and_written(
     page.earlier.setCurrentRow(0)
     driver.until(lambda: page.report is not None)
     assert sure(page.report).experiment.key == KEY
+
+
+def open_list(driver: Driver) -> QuestionList:
+    """Open the Lab, and wait until the list says what is impossible; no test computer has a power limit."""
+    driver.window.show_page("lab")
+    questions = driver.window.lab.questions
+    driver.until(lambda: notes(questions).get("power") == sentence("lab.no_power_limit"))
+    return questions
+
+
+def items(questions: QuestionList) -> dict[str, QListWidgetItem]:
+    listed = [questions.item(number) for number in range(questions.count())]
+    return {item.data(Qt.ItemDataRole.UserRole): item for item in listed}
+
+
+def notes(questions: QuestionList) -> dict[str, str]:
+    return {
+        key: questions.itemWidget(item).findChildren(QLabel)[-1].text() for key, item in items(questions).items()
+    }
+
+
+def test_all_questions_are_listed_and_impossible_ones_are_last(driver: Driver) -> None:
+    questions = open_list(driver)
+    listed = items(questions)
+    assert set(listed) == {key for key, experiment in EXPERIMENTS.items() if experiment.page == LAB_PAGE}
+    assert next(iter(listed)) == "ab"
+    possible = [bool(item.flags()) for item in listed.values()]
+    assert possible == sorted(possible, reverse=True)
+    shown = notes(questions)
+    assert {key for key, item in listed.items() if not item.flags()} == {
+        "power",
+        "scaling",
+        "weak_scaling",
+        "devices",
+    }
+    assert shown["scaling"] == sentence("lab.needs_gpus")
+    assert shown["devices"] == sentence("lab.only_one"), "the tests pretend that only TensorFlow is installed"
+    assert shown["batch"] == sentence("setup.minutes", minutes=8)

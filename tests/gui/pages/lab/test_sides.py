@@ -182,9 +182,7 @@ def test_sides_are_named_by_what_differs() -> None:
     assert differing(spec(onednn=True), spec()) == ("oneDNN", "automatic oneDNN")
 
 
-def test_an_engine_is_a_side_if_it_is_installed_and_able(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch, paths: Paths
-) -> None:
+def test_engines_that_can_be_a_side(driver: Driver, monkeypatch: pytest.MonkeyPatch, paths: Paths) -> None:
     monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
     setup = open_form(driver)
     a, b = setup.sides.sides

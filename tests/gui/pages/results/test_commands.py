@@ -164,9 +164,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     assert [bar.value for bar in bars.bars if bar.kind == "you"] == [40.0]
 
 
-def test_runs_of_different_workloads_say_why_they_are_not_together(
-    driver: Driver, page: ResultsPage, machine: Machine
-) -> None:
+def test_runs_that_cannot_be_compared_say_why(driver: Driver, page: ResultsPage, machine: Machine) -> None:
     with Database(driver.services.paths.database) as database:
         other = store(database, machine, 21.0, 20.0, workload="mnist_mlp")
         none = store(database, machine, status="failed")

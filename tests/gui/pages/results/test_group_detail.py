@@ -130,9 +130,7 @@ def test_the_triangle_opens_a_group_and_says_so(page: ResultsPage) -> None:
     assert below.data(Qt.ItemDataRole.BackgroundRole) != alone.data(Qt.ItemDataRole.BackgroundRole)
 
 
-def test_opened_groups_stay_open_when_runs_come_or_the_order_changes(
-    driver: Driver, page: ResultsPage, machine: Machine
-) -> None:
+def test_opened_groups_stay_open_when_runs_come(driver: Driver, page: ResultsPage, machine: Machine) -> None:
     page.model.toggle(3)
     page.table.setCurrentIndex(page.model.index(5, 1))
     assert page.selected_ids() == [5]
@@ -233,11 +231,3 @@ def test_every_group_has_a_picture(driver: Driver, page: ResultsPage, monkeypatc
     assert drawn[0] == ("51.0", (f"Caution · {sentence('share.of_runs', count=1, planned=5)}", "Caution"))
     assert drawn[1][0] == "20.2"
     assert codes == [1, 2], "of the typical run, and of each engine"
-
-
-@pytest.mark.parametrize("kind", ["suite", "study"])
-def test_what_another_version_planned_opens_with_its_runs(driver: Driver, machine: Machine, kind: str) -> None:
-    with Database(driver.services.paths.database) as database:
-        ids = store_group(database, machine, Plan(kind=kind, specs=(WORKLOAD.default_spec(),)), 60.0)
-    detail = show_group(driver, driver.open_results(), 1)
-    assert [sure(detail.runs.item(row, 0)).text() for row in range(detail.runs.rowCount())] == list(map(str, ids))

@@ -1,6 +1,5 @@
 """One run of the history in full."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,13 +9,11 @@ from PySide6.QtGui import QGuiApplication, QImage
 
 from app.core.messages import message, sentence
 from app.core.storage.database import Database
-from app.core.storage.queries import set_comment
 from app.core.storage.recording import RunWriter
-from app.gui.pages.results import model as runs_model
 from app.gui.pages.results.page import ResultsPage
 from tests.build import store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, save_to, select
+from tests.gui.pages.results.using import save_to, select
 from tests.saying import said
 from tests.sure import sure
 from workloads.protocol import events
@@ -58,34 +55,6 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     detail.commands.actions["delete"].trigger()
     driver.until(lambda: page.model.rows == [4, 3, 1])
     assert page.run is None
-
-
-def test_naming_then_leaving_or_deleting(
-    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go_on = {"one": threading.Event(), "one two": threading.Event()}
-
-    def set_slowly(database: Database, run_id: int, comment: str | None) -> None:
-        assert go_on[str(comment)].wait(60)
-        set_comment(database, run_id, comment)
-
-    monkeypatch.setattr(runs_model, "set_comment", set_slowly)
-    detail = driver.open_run(4)
-    for text, comment, button in ((" one", "one", detail.back_button), (" two", "one two", detail.more_button)):
-        driver.open_run(4)
-        detail.comment.setFocus()
-        driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
-        driver.press(button)
-        if button is detail.more_button:
-            detail.commands.actions["delete"].trigger()
-        assert page.run is None
-        go_on[comment].set()
-        if button is detail.back_button:
-            driver.until(lambda: column(page, "comment")[0] == "one")
-    driver.until(lambda: said("results_page.deleted", count="1").begins(driver.message))
-    page.undo()
-    driver.until(lambda: page.model.rows == [4, 3, 2, 1])
-    driver.until(lambda: column(page, "comment")[0] == "one two")
 
 
 def test_the_curves_are_those_of_the_run_that_is_shown(driver: Driver, page: ResultsPage) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Plan, RunSummary
@@ -20,7 +18,6 @@ from app.core.storage.groups import begin_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import list_runs
 from app.core.titles import level_title, workload_title
-from app.gui.pages.results import model as runs_model
 from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, NAME_PX, fitted_widths
 from app.gui.pages.results.page import ResultsPage
@@ -252,16 +249,3 @@ def test_deleted_runs_come_back_until_the_window_closes(driver: Driver, page: Re
     with Database(driver.services.paths.database) as database:
         left = [row[0] for row in database.connection.execute("SELECT id FROM runs ORDER BY id")]
     assert left == [2, 3, 4]
-
-
-@pytest.mark.slow
-def test_unread_rows_are_read_later(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[AppError] = []
-    page.model.failed.connect(told.append)
-    with monkeypatch.context() as broken:
-        broken.setattr(runs_model, "list_runs", Mock(side_effect=AppError("The disk is away.")))
-        for _ in range(2):
-            page.model.forget()
-            assert column(page, "workload") == ["None"] * 4
-        assert [str(error) for error in told] == ["The disk is away."]
-    driver.until(lambda: "None" not in column(page, "workload"))

@@ -104,7 +104,7 @@ def opened(card: DataCard, qtbot: QtBot) -> DatasetLine:
     return card.rows["cifar10"]
 
 
-def test_an_import_and_a_removal_refuse_instead_of_waiting(
+def test_import_and_removal_never_wait(
     card: DataCard, services: Services, official: Path, told: Told, qtbot: QtBot
 ) -> None:
     row, dataset = opened(card, qtbot), list_datasets(services.paths)[0]

@@ -12,9 +12,6 @@ from app.core.engines.locations import engine_folder
 from app.core.engines.variants import Variant
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.storage.database import Database
-from app.core.storage.owners import own
-from app.core.storage.recording import begin_run
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.pages.settings.engine_work import EngineWork
 from app.gui.pages.settings.engines_card import EnginesCard
@@ -24,9 +21,8 @@ from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index
 from tests.core.engines.test_builds import GTX_1080, LINUX, RADEON, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
 from tests.gui.driving import Driver
-from tests.gui.pages.settings.using import answer, press
+from tests.gui.pages.settings.test_page import answer, press
 from tests.saying import said
-from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
 AMD = "stable.repo.amd.com"
@@ -147,36 +143,6 @@ def test_removing_asks_first(driver: Driver, opened: Opened, paths: Paths) -> No
     assert not (paths.engines / "torch").exists()
 
 
-def test_an_engine_is_kept_while_a_run_uses_it(driver: Driver, opened: Opened, paths: Paths) -> None:
-    put_engine(paths.engines / "torch")
-    card = opened()
-    machine, workload = driver.machine, CATALOGUE["mnist_mlp"]
-    with Database(paths.database) as database:
-        owner = own(database.path)
-        begin_run(database, workload.default_spec(engine="torch"), workload, machine, owner=owner.token)
-        for button in (card.rows["torch"].remove_button, card.rows["torch"].install_button):
-            press(button)
-            if button is card.rows["torch"].remove_button:
-                answer(driver.window, sentence("settings.remove_named", title="PyTorch"))
-            driver.until(
-                lambda: said("engines.in_use", title="PyTorch").is_in(driver.message) and not card.is_busy
-            )
-            driver.window.banner.hide()
-            driver.until(lambda: driver.window.findChild(QMessageBox) is None)
-        owner.release()
-    assert engine_folder(paths, "torch").look().state == "ready"
-
-
-def test_the_button_of_the_benchmark_page_leads_to_its_engine(driver: Driver, opened: Opened) -> None:
-    card = opened(WINDOWS, RTX_5070)
-    driver.window.show_page("benchmark")
-    driver.press(driver.page.setup.device_row.help_button)
-    assert driver.window.page is driver.window.settings
-    driver.until(card.rows["torch"].install_button.hasFocus)
-    assert not card.rows["torch"].install_button.visibleRegion().isEmpty()
-    assert not card.is_busy
-
-
 def test_progress_has_bytes_percent_and_rate() -> None:
     now_s = [0.0]
     work = EngineWork("PyTorch", lambda: now_s[0])
@@ -230,7 +196,7 @@ def test_an_engine_is_installed_checked_and_offered_at_once(driver: Driver, open
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
-def test_an_installation_can_be_cancelled_and_fail_and_leaves_nothing(
+def test_an_installation_that_ends_early_leaves_nothing(
     driver: Driver, opened: Opened, paths: Paths, index: Index
 ) -> None:
     index.breaks_after_bytes = 200
@@ -257,9 +223,7 @@ def test_an_installation_can_be_cancelled_and_fail_and_leaves_nothing(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
-def test_the_first_engine_is_installed_with_one_click_on_the_benchmark_page(
-    no_engine_included: None, driver: Driver
-) -> None:
+def test_the_first_engine_is_installed_with_one_click(no_engine_included: None, driver: Driver) -> None:
     setup = driver.page.setup
     offer = setup.device_row
     driver.until(offer.isVisible)

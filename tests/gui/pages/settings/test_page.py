@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.datasets.install import import_dataset
@@ -17,9 +18,22 @@ from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, LIGHT
 from tests.gui.conftest import Told
 from tests.gui.driving import added
-from tests.gui.pages.settings.using import answer, press
 from tests.saying import said
+from tests.sure import sure
 from workloads.datasets import cifar10
+
+
+def press(button: QPushButton) -> None:
+    assert button.isVisible(), button.accessibleName()
+    assert button.isEnabled(), button.accessibleName()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def answer(parent: QWidget, text: str = "") -> None:
+    question = sure(parent.findChild(QMessageBox))
+    cancel = question.defaultButton()
+    buttons = question.findChildren(QPushButton)
+    press(next(button for button in buttons if (button.text() == text if text else button is cancel)))
 
 
 class Opener(QObject):
@@ -105,7 +119,7 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     qtbot.waitUntil(row.get_button.isEnabled, timeout=10_000)
 
 
-def test_folders_can_be_opened(
+def test_folders_open(
     page: SettingsPage, services: Services, official: Path, opener: Opener, qtbot: QtBot
 ) -> None:
     import_dataset(services.paths, "cifar10", official)
@@ -116,9 +130,7 @@ def test_folders_can_be_opened(
     assert opener.opened == [services.paths.data, services.paths.logs, services.paths.datasets]
 
 
-def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
-    page: SettingsPage, services: Services, qtbot: QtBot
-) -> None:
+def test_a_reset_asks_first_and_forgets_settings(page: SettingsPage, services: Services, qtbot: QtBot) -> None:
     press(page.theme.buttons["dark"])
     press(page.reset_button)
     answer(page)

@@ -3,13 +3,19 @@
 import itertools
 import math
 import re
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
-from app.gui.style.theme import Theme, style_sheet
+from app.gui.shell.pages import PAGES
+from app.gui.style.theme import Choice, Theme, style_sheet
 from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, SERIES, Tokens
+from tests.gui.driving import Driver
+from tests.gui.pixels import number, pixels
 
 TEXT, LINE = 4.5, 3.0
 GROUNDS = ("window", "surface", "raised")
@@ -114,3 +120,61 @@ def test_the_systems_high_contrast_is_followed_at_once(qapp: QApplication, appli
     hints.contrastPreferenceChanged.emit(Qt.ContrastPreference.NoPreference)
     assert application_theme.tokens == DARK
     assert DARK_CONTRAST.control not in application_theme.sheet
+
+
+# Grounds and frames, which have no shades in between as letters do.
+MANY = 60
+FLAT = ("window", "surface", "raised", "border", "selected", "grid")
+THEMES: tuple[tuple[Choice, Tokens, Tokens], ...] = (("dark", DARK, LIGHT), ("light", LIGHT, DARK))
+
+
+def colours(picture: QImage) -> set[int]:
+    """Return the colours of a picture without those of few pixels, as letters have them at their edges."""
+    counts = Counter(pixels(picture)[::2, ::2].ravel().tolist())
+    return {colour for colour, count in counts.items() if count > MANY}
+
+
+def stale(widget: QWidget, now: Tokens, before: Tokens) -> list[str]:
+    """Return which colours a widget still has of the theme before."""
+    shown = colours(widget.grab().toImage())
+    names = {name: number(getattr(before, name)) for name in FLAT}
+    own = {number(getattr(now, name)) for name in FLAT}
+    assert shown & own
+    return [name for name, colour in names.items() if colour in shown - own]
+
+
+@pytest.fixture
+def opened(driver: Driver) -> Iterator[Driver]:
+    for page in PAGES:
+        driver.window.show_page(page.code)
+        QApplication.processEvents()
+    yield driver
+    driver.services.theme.choose("light")
+
+
+@pytest.mark.slow
+def test_every_page_has_the_new_colours_whenever_it_is_opened(opened: Driver) -> None:
+    window = opened.window
+    window.show_page("benchmark")
+    for choice, now, before in THEMES:
+        opened.services.theme.choose(choice)
+        for page in PAGES:
+            window.show_page(page.code)
+            QApplication.processEvents()
+            assert stale(window.page, now, before) == [], page.code
+        assert stale(window.side_bar.menu, now, before) == []
+        window.show_page("benchmark")
+        length = window.benchmark.setup.length
+        length.showPopup()
+        assert stale(length.view().window(), now, before) == []
+        length.hidePopup()
+
+
+@pytest.mark.slow
+def test_only_the_window_is_styled(driver: Driver, qapp: QApplication) -> None:
+    """A sheet of the application would also be applied to hundreds of hidden widgets of the charts."""
+    assert qapp.styleSheet() == ""
+    assert driver.window.styleSheet()
+    button = driver.window.findChild(QPushButton)
+    assert button is not None
+    assert button.sizeHint().height() >= 34
