@@ -113,7 +113,10 @@ def test_a_flood_of_answers_and_messages_and_what_is_no_answer_are_cut(run: Run)
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sessions are POSIX")
-@pytest.mark.parametrize(("options", "limit_s", "status"), [("", 30.0, "crashed"), (SESSION, 3.0, "timed_out")])
+@pytest.mark.parametrize(
+    ("options", "limit_s", "status"),
+    [("", 30.0, "crashed"), pytest.param(SESSION, 3.0, "timed_out", marks=pytest.mark.long)],
+)
 def test_children_of_the_process_are_ended_with_it(
     run: Run, tmp_path: Path, options: str, limit_s: float, status: str
 ) -> None:
