@@ -12,7 +12,14 @@ import pytest
 from app.core.hardware.gpu import linux as linux_gpus
 from app.core.hardware.gpu import pci_ids
 from app.core.hardware.gpu.gpus import GpuReader, list_gpus
-from app.core.hardware.gpu.linux_reader import CLIENTS_EVERY_S, Client, OwnClients, busiest_pct, client_from
+from app.core.hardware.gpu.linux_reader import (
+    CLIENTS_EVERY_S,
+    Client,
+    OwnClients,
+    busiest_pct,
+    client_from,
+    starred_mhz,
+)
 from app.core.hardware.gpu.values import read_number
 from tests.core.hardware.gpu.gpu_trees import DATA, device, known, link, opened_files, plant, write
 from workloads.protocol.telemetry import GpuTelemetry
@@ -179,6 +186,9 @@ def test_numbers_of_files(tmp_path: Path) -> None:
     for text, number in (("12\n", 12.0), ("-3", -3.0), ("1.5", 1.5), ("nan", None), ("", None), ("1_0", None)):
         assert read_number(write(path, text)) == number
     assert read_number(None) is read_number(tmp_path / "none") is None
+    for text, mhz in (("0: 500Mhz\n1: 1000Mhz *\n", 1000), ("S: 19Mhz *\n0: 615Mhz\n", 19), ("1: 0Mhz *", None)):
+        assert starred_mhz(text) == mhz
+    assert starred_mhz("0: 500Mhz\n1: 1000Mhz\n") is starred_mhz("1: 99999Mhz *") is None
 
 
 def test_power_from_an_energy_counter_that_was_reset(tmp_path: Path) -> None:
