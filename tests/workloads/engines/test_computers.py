@@ -12,7 +12,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.workloads.engines.test_peers import TOLERANCE, carried_out, spec_on
 
 from app.core.messages import sentence
 from app.core.paths import Paths
@@ -22,6 +21,7 @@ from app.core.storage.runs import all_ids, load_run
 from app.core.verdict.rules import judge
 from tests.conftest import command
 from tests.waiting import wait_until
+from tests.workloads.engines.test_peers import TOLERANCE, carried_out, spec_on
 from workloads.engines.computers import Decisions
 from workloads.engines.peers import RANK
 from workloads.engines.registry import ENGINES
