@@ -156,7 +156,7 @@ def stored(paths: Paths) -> list[Run]:
         return [load_run(database, run_id) for run_id in sorted(all_ids(database))]
 
 
-@pytest.mark.parametrize(("engine", "torchrun"), [*((engine, False) for engine in ENGINES), ("torch", True)])
+@pytest.mark.parametrize(("engine", "torchrun"), [("tensorflow", False), ("torch", True), ("jax", False)])
 def test_two_computers_do_the_work_of_one_and_rank_0_stores_it(
     engine: str, torchrun: bool, installed_engines: Paths, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -193,9 +193,13 @@ def test_several_devices_and_computers_do_the_work_of_one(
 
 # With another number of devices, the engines' processes would wait for each other in vain.
 @pytest.mark.parametrize(
-    ("fact", "values", "here", "there"), [("seed", ("3", "4"), "4", "3"), ("devices", ("1", "2"), "4", "2")]
+    ("engine", "fact", "values", "here", "there"),
+    [
+        ("tensorflow", "seed", ("3", "4"), "4", "3"),
+        ("torch", "devices", ("1", "2"), "4", "2"),
+        ("jax", "devices", ("1", "2"), "4", "2"),
+    ],
 )
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_differs_is_named_on_both(
     engine: str,
     fact: str,
@@ -228,8 +232,9 @@ def test_a_run_that_is_cancelled_on_one_computer_ends_on_both(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows suspends no process like this")
-@pytest.mark.parametrize(("how", "rank"), [("SIGKILL", 0), ("SIGKILL", 1), ("SIGSTOP", 1)])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("engine", "how", "rank"), [("tensorflow", "SIGKILL", 0), ("torch", "SIGSTOP", 1), ("jax", "SIGKILL", 1)]
+)
 def test_a_lost_computer_ends_the_run_on_the_other(
     engine: str, how: str, rank: int, installed_engines: Paths, environment: dict[str, str], tmp_path: Path
 ) -> None:
