@@ -28,8 +28,8 @@ def quiet() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("attack", "count"),
     [
-        (records.break_cell, 250),
-        (records.damage_file, 40),
+        (records.break_cell, 80),
+        (records.damage_file, 15),
         (inputs.log, 300),
         (files.damaged_file, 5_000),
         (inputs.command_line, 12),
