@@ -20,7 +20,7 @@ from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
 from tests.conftest import ROOT
 from tests.core.engines.conftest import make_variant, put_engine
-from tests.core.engines.index import Index, make_sources, serving, sha256
+from tests.core.engines.index import Index, make_sources, make_wheel, serving, sha256
 from tests.saying import said
 from tests.sure import sure
 from tests.waiting import wait_until
@@ -86,8 +86,24 @@ def test_an_installation_replaces_the_old_one_says_what_it_is_and_leaves_nothing
     checkup = check_engine(paths, "torch")
     assert (checkup.state, checkup.stamp) == ("damaged", stamp)
     assert [problem.arguments["names"] for problem in checkup.problems] == [["keras/data.bin", "torch/data.bin"]]
+    (packages / "torch-2.0.dist-info" / "RECORD").write_text("not, a\nRECORD", encoding="utf-8")
+    (problem,) = check_engine(paths, "torch").problems
+    assert problem.arguments["names"] == ["keras/data.bin", "torch-2.0.dist-info/RECORD"]
     assert remove_engine(paths, "torch").freed_bytes == stamp.size_bytes
     assert not paths.engines.exists()
+
+
+@pytest.mark.long
+def test_what_no_lock_vouches_for_is_pinned_by_build_and_noted(paths: Paths, index: Index, tmp_path: Path) -> None:
+    lock = tmp_path / "lock.txt"
+    lock.write_text(f"keras==1.0 --hash=sha256:{index.add('keras', '1.0')}\n", encoding="utf-8")
+    index.states = None  # as PyTorch's own index often does
+    for version in ("2.0", "2.0+cu1", "2.0+cpu"):
+        index.add("torch", version)
+    pins = ("torch==2.0+cpu",)
+    built = Variant(engine="torch", name="cpu", system="Linux", lock=str(lock), pins=pins, index=index.url)
+    noted = {each.name: (each.version, each.is_locked) for each in install_engine(paths, built).packages}
+    assert noted == {"keras": ("1.0", True), "torch": ("2.0+cpu", False)}
 
 
 def test_sources_are_built_and_only_their_own_index_is_asked(
@@ -101,8 +117,7 @@ def test_sources_are_built_and_only_their_own_index_is_asked(
     pins, sources = ("torch==2.0+rocm1",), ("rocm==1.0",)
     with serving() as amd:
         amd.states = None
-        for version in ("2.0", "2.0+cpu", "2.0+rocm1"):
-            amd.add("torch", version, "# AMD's")
+        amd.add("torch", "2.0+rocm1", "# AMD's")
         name, content = make_sources("rocm", "1.0")
         amd.wheels[name] = content
         built = Variant(engine="torch", name="rocm1", system="Linux", lock=str(lock), pins=pins, index=amd.url)
@@ -124,6 +139,12 @@ def other_torch(index: Index) -> None:
     index.add("torch", "2.0+other")
 
 
+def changed_torch(index: Index) -> None:
+    name, other = make_wheel("torch", "2.0", "# other")
+    stated, index.wheels[name] = sha256(index.wheels[name]), other
+    index.states = lambda content: stated if content == other else sha256(content)
+
+
 def stop(index: Index) -> None:
     index.shutdown()
     index.server_close()
@@ -132,6 +153,7 @@ def stop(index: Index) -> None:
 # What is wrong with an index, and the message and advice.
 BAD_INDEXES: dict[str, tuple[dict[str, object] | Callable[[Index], object], str, str]] = {
     "wrong checksums": ({"states": lambda content: sha256(content + b"x")}, "other_file", "check_connection"),
+    "changed file": (changed_torch, "other_file", "check_connection"),
     "other build": (other_torch, "not_on_offer", "check_connection"),
     "unreachable": (stop, "index_unreachable", "check_connection"),
     "login page": ({"other_page": (b"Please sign in", "text/html")}, "index_unreachable", "check_connection"),

@@ -108,6 +108,19 @@ def test_macos_sysctl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert hardware.read_macos() == hardware.SystemFacts("macOS 15.1", kernel="24.1.0")
 
 
+def test_this_machine(tmp_path: Path) -> None:
+    machine = hardware.detect_machine()
+    assert machine.os_name.startswith(("Linux", "Windows", "macOS"))
+    assert machine.memory_bytes == psutil.virtual_memory().total
+    assert machine.logical_cores == psutil.cpu_count()
+    assert machine.physical_cores is None or 1 <= machine.physical_cores <= (machine.logical_cores or 0)
+    assert machine.python_version == ".".join(str(part) for part in sys.version_info[:3])
+    assert machine.architecture in {"x86_64", "arm64"}
+    if sys.platform.startswith("linux"):
+        machine = hardware.detect_machine(write(tmp_path, LINUX["bare metal"]["files"]))
+        assert (machine.cpu_name, machine.virtual_machine) == ("AMD Ryzen 7 5800X 8-Core Processor", False)
+
+
 def test_a_hanging_part_does_not_delay_the_rest(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -78,6 +78,15 @@ def test_everything_known_is_shown(whole: Machine) -> None:
     }
 
 
+@pytest.mark.parametrize("os_name", [LINUX, "Windows 11", "macOS 15.1", "Plan 9"])
+@pytest.mark.parametrize("virtual", [True, None])
+def test_everything_unknown_has_a_reason(os_name: str, virtual: bool | None) -> None:
+    machine = Machine(None, None, None, None, os_name, "x86_64", "3.12.1", virtual, None, (Gpu("A GPU", "amd"),))
+    unknown = [part for part in machine_parts(machine, Power()) if part.value == NOT_KNOWN]
+    assert len(unknown) > 12
+    assert [part.id for part in unknown if not part.reason.endswith(".")] == []
+
+
 def test_a_reason_is_given_once_for_all_its_parts(machine: Machine) -> None:
     virtual = replace(machine, os_name=LINUX, virtual_machine=True)
     lines = reason_lines(machine_parts(virtual, Power()))

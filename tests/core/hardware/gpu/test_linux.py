@@ -230,6 +230,7 @@ def test_the_busiest_engine_counts() -> None:
     assert busiest_pct(after, before, 1.0) == 0.0  # counters that go back
     cycles = {"7": Client({}, {"rcs": (500, 1000)})}, {"7": Client({}, {"rcs": (1250, 2000)})}
     assert busiest_pct(*cycles, 1.0) == pytest.approx(75.0)
+    assert busiest_pct(cycles[1], cycles[1], 1.0) is None
 
 
 def test_the_runs_own_share_of_a_gpu_that_reports_none(tmp_path: Path) -> None:

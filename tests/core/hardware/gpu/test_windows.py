@@ -1,6 +1,7 @@
 """Windows' graphics cards: the registry's entries, DXGI's adapters as COM lays them out, performance counters."""
 
 import ctypes
+import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -164,6 +165,13 @@ def test_identical_cards_are_paired_in_order() -> None:
     first, second = (Adapter(luid, 0x10DE, 0x2484, None, None, None) for luid in (1, 2))
     assert pair([entry, entry, entry], [first, second]) == ((entry, first), (entry, second))
     assert pair([entry], [first, second]) == ((entry, first),), "a virtual display doubles its adapter"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="they are there")
+def test_other_systems_have_no_registry_and_no_libraries() -> None:
+    assert registry.read_value(CLASS, "DriverDesc") is windows_dxgi.list_adapters() is None
+    assert (registry.read_text(CLASS, "DriverDesc"), registry.list_subkeys(CLASS)) == ("", ())
+    assert windows_pdh.open_counters(("a",)) is None
 
 
 @pytest.mark.usefixtures("windows")

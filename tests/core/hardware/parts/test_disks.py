@@ -63,7 +63,7 @@ def test_the_table_of_the_firmware() -> None:
     assert speed_from_table(smbios(module(16_384, 3600, 0))) == 3600, "older firmware has no configured speed"
     assert speed_from_table(smbios(module(16_384, 0xFFFF, 0xFFFF, extended=(70_000, 66_000)))) == 66_000
     assert speed_from_table(smbios()) is None
-    assert speed_from_table(b"") is None
+    assert speed_from_table(b"") is speed_from_table(smbios(module(0, 3200, 3200))[:60]) is None
 
 
 @linux_names
@@ -191,6 +191,8 @@ INTERNAL, APFS = plistlib.loads((DATA / "diskutil.plist").read_bytes()).values()
 def test_a_volume_of_a_mac_is_named_by_its_whole_disk() -> None:
     volume = plistlib.dumps(APFS)
     assert whole_disks_of(volume) == ("disk0",), "not the container, which is made up"
+    for nothing in (b"", b"Could not find disk: /x\n", b"<plist><array/></plist>", b"<?xml", b"\xff"):
+        assert (macos_storage(nothing), whole_disks_of(nothing)) == (Storage(), ())
     found = macos_storage(volume, [plistlib.dumps(INTERNAL)])
     assert found == Storage((Disk("NVMe SSD", "APPLE SSD AP1024Z", 1_000_555_581_440),), "apfs")
     fusion = APFS | {"APFSPhysicalStores": [{"APFSPhysicalStore": f"disk{number}s2"} for number in (0, 1, 1)]}
@@ -256,3 +258,4 @@ def test_a_disk_of_windows(name: bytes, bus: int, penalty: int, kind: str) -> No
     found = windows_disk(descriptor(name, bus), struct.pack("<IIB", 12, 12, penalty), 10**12)
     assert found == Disk(kind, name.decode(), 10**12)
     assert "S5GXNX0R" not in str(found)
+    assert windows_disk(descriptor(name, bus)[:31], b"", None) == Disk()
