@@ -62,6 +62,7 @@ def test_the_cpu_temperature(tmp_path: Path, files: dict[str, str], expected_c: 
         ({"coretemp": [("Core 0", 50.0), ("Core 1", 55.0)]}, 55.0),
         ({"coretemp": [("Package id 0", 0.0)], "cpu_thermal": [("", 41.0)]}, 41.0),
         ({"coretemp": [("Package id 0", math.nan)]}, None),
+        ({"coretemp": [("Core 0", 149.0), ("Core 1", 150.0)]}, 149.0),
         ({"nvme": [("Composite", 40.0)]}, None),
         ({}, None),
     ],
