@@ -2,11 +2,9 @@
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.gui.pages.lab.sides import SEVERAL
-from app.gui.shell.pages import PAGES
-from app.gui.style.tokens import TITLE_PX
 from app.gui.widgets.form_scroll import LEAST_PX
 from tests.gui.driving import Driver
 
@@ -49,18 +47,3 @@ def test_run_follows_the_form_and_is_never_off_the_window(driver: Driver, size: 
     assert bottom(ab.run_button) <= driver.window.height()
     if size[1] >= 2160:
         assert top(ab.run_button) - bottom(ab.points) <= 2 * GAP_MAX_PX
-
-
-def test_titles_are_in_the_same_place_on_every_page(driver: Driver) -> None:
-    driver.window.resize(1440, 900)
-    middles = {}
-    for page in PAGES:
-        driver.window.show_page(page.code)
-        QApplication.processEvents()
-        titles = [
-            label.mapTo(driver.window, label.rect().center()).y()
-            for label in driver.window.page.findChildren(QLabel)
-            if label.isVisible() and label.font().pixelSize() == TITLE_PX and label.text()
-        ]
-        middles[page.code] = min(titles)
-    assert max(middles.values()) - min(middles.values()) <= 1, middles

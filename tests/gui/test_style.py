@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Choice, Theme, style_sheet
@@ -168,13 +168,3 @@ def test_every_page_has_the_new_colours_whenever_it_is_opened(opened: Driver) ->
         length.showPopup()
         assert stale(length.view().window(), now, before) == []
         length.hidePopup()
-
-
-@pytest.mark.slow
-def test_only_the_window_is_styled(driver: Driver, qapp: QApplication) -> None:
-    """A sheet of the application would also be applied to hundreds of hidden widgets of the charts."""
-    assert qapp.styleSheet() == ""
-    assert driver.window.styleSheet()
-    button = driver.window.findChild(QPushButton)
-    assert button is not None
-    assert button.sizeHint().height() >= 34

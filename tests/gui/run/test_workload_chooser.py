@@ -114,3 +114,7 @@ def test_the_last_item_of_the_box_opens_the_chooser(driver: Driver, search: str,
     assert box.currentData() == "mnist_cnn"  # until another one is chosen
     box.activated.emit(box.count() - 1)
     assert box.currentData() == expected
+    driver.window.show_page("benchmark")
+    QTimer.singleShot(0, choose_there)
+    driver.press(driver.page.setup.browse_button)
+    assert driver.page.setup.chosen_workload.id == (expected if search else STANDARD)

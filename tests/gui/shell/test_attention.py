@@ -48,7 +48,7 @@ def test_the_title_shows_the_progress_of_all_repetitions_until_the_end(
     def shares_pct() -> list[int]:
         return [int(title.split(" %")[0]) for title in titles if "%" in title]
 
-    driver.begin_demo(epochs=100, repeat=2)
+    driver.begin_demo(epochs=60, repeat=2)
     driver.until(lambda: max(shares_pct(), default=0) > 50)  # of the second one
     driver.press(driver.page.cancel_button)
     driver.wait_for_result()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog
 
 import app
 from app.core.exchange.updates import PAGE
-from app.gui.shell.help_dialogs import ShortcutSheet, UpdateDialog, problem_report
+from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, UpdateDialog, problem_report
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from tests.core.datasets.server import Server, serving
 from tests.gui.driving import Driver
@@ -54,6 +54,8 @@ def test_a_report_names_nobody(
     assert "penelope" not in text
     assert len(text) < 4_000
     assert not said("report.log").is_in(problem_report(None, tmp_path / "none.log"))
+    driver.window.action("menu.report").trigger()
+    assert only(ReportDialog, driver.window.findChild(ReportDialog)).isVisible()
 
 
 @pytest.fixture

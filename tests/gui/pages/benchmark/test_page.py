@@ -89,6 +89,10 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
     assert summary.epochs_done >= 2
     assert "Cancelled" in driver.view.headline.pill.whole_text
     assert not workers()
+    driver.press(driver.page.new_button)
+    driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
+    assert driver.services.bridge.finish(10), "as at the end of the application"
+    assert not workers()
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """What is chosen before a run: the form that declarations make, the estimate, and getting the real data."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QScrollArea, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QFileDialog, QScrollArea, QSpinBox, QWidget
 
 from app.core.messages import ENGLISH, format_time_left, sentence
 from app.core.storage.database import Database
@@ -273,7 +274,9 @@ def editor_of(driver: Driver) -> FolderEdit:
     return only(FolderEdit, setup.form.findChild(FolderEdit))
 
 
-def test_a_run_needs_a_folder_and_the_form_is_open_for_it(driver: Driver, tmp_path: Path) -> None:
+def test_a_run_needs_a_folder_and_the_form_is_open_for_it(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     setup = driver.page.setup
     assert not setup.form.isVisible()
     editor = editor_of(driver)
@@ -289,6 +292,12 @@ def test_a_run_needs_a_folder_and_the_form_is_open_for_it(driver: Driver, tmp_pa
     editor.line.setText(str(tmp_path / "nowhere"))
     assert said("folder.missing", folder=f"'{tmp_path / 'nowhere'}'").is_all_of(setup.problem.text())
     assert not setup.run_button.isEnabled()
+    editor.line.clear()
+    answers = [str(tmp_path), "", str(tmp_path / "b")]
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: answers.pop(0))
+    for _ in range(3):
+        driver.press(editor.add_button)
+    assert editor.line.text() == os.pathsep.join((str(tmp_path), str(tmp_path / "b")))
 
 
 def store_runs(driver: Driver, *durations_s: float, verdict: str = "valid") -> list[int]:

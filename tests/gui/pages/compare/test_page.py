@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QMenu
 from pytestqt.qtbot import QtBot
@@ -363,15 +363,6 @@ def test_todays_network_is_run_with_one_click(driver: Driver) -> None:
     assert asked == ["resnet50_224"]
 
 
-def only_action(page: ComparePage) -> QAction:
-    place = QPoint(5, 5)
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, page.mapToGlobal(place))
-    QApplication.sendEvent(page, event)
-    menu = page.findChildren(QMenu)[-1]
-    (action,) = menu.actions()
-    return action
-
-
 def imported(page: ComparePage) -> list[Bar]:
     return [bar for bar in page.bar_list.bars if bar.kind == "imported"]
 
@@ -390,7 +381,10 @@ def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(shown: Shown
     assert row.texts[3:8] == ("CPU", "2026", "TensorFlow 2.21.0", "128", "float32")
     assert said("compare_page.from_imported", source="lab.json", number="3").is_in(row.texts[9])
     page.bar_list.pointed.emit(bar)
-    action = only_action(page)
+    place = QPoint(5, 5)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, page.mapToGlobal(place))
+    QApplication.sendEvent(page, event)
+    (action,) = page.findChildren(QMenu)[-1].actions()
     assert said("compare_page.remove_result").is_all_of(action.text())
     action.trigger()
     shown.until(lambda: [bar_key(bar) for bar in imported(page)] == ["imported-1"])

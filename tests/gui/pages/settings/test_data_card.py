@@ -28,6 +28,15 @@ def line_of(driver: Driver) -> DatasetLine:
     return rows["cifar10"]
 
 
+def test_a_failed_download_leaves_all_as_it_was(driver: Driver, server: Server) -> None:
+    server.answer = lambda handler, start: handler.give(404, b"")
+    line = line_of(driver)
+    before = line.state.whole_text
+    driver.press(line.get_button)
+    driver.until(lambda: "404" in driver.message and line.get_button.isEnabled())
+    assert (line.progress.isVisible(), line.state.whole_text) == (False, before)
+
+
 def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: Driver, server: Server) -> None:
     (_, go_on), line = halted(server), line_of(driver)
     assert said("settings.not_installed").begins(line.state.whole_text)

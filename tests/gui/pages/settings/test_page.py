@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.datasets.install import import_dataset
@@ -94,7 +94,11 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     assert said("settings.not_installed").begins(row.state.whole_text)
     assert not row.remove_button.isVisible()
     (wrong := tmp_path / "wrong.tar.gz").write_bytes(b"nothing of the kind")
-    page.data_card.import_files(row.dataset, [wrong])
+    press(page.data_card.rows["ptb"].get_button)
+    dialog = sure(page.findChild(QFileDialog))
+    assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
+    dialog.filesSelected.emit([str(wrong)])
+    dialog.reject()
     qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
     text, tone = told.messages.pop()
     assert ("wrong.tar.gz" in text, tone) == (True, "invalid")
