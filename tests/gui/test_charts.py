@@ -184,6 +184,12 @@ def test_the_estimate_lies_in_its_interval(qtbot: QtBot, application_theme: Them
     chart.show_estimates(RunSeries(500), EPOCH, 10.0, live=True)
     assert not chart.band.isVisible()
     assert points(chart.line) == []
+    series, views = RunSeries(500), set()
+    for number in range(40):
+        add_estimate(series, float(number), 66.0 + 0.02 * number, 3.0 - 0.05 * number)
+        chart.show_estimates(series, EPOCH, 60.0, live=True)
+        views.add(span(chart, "y"))
+    assert len(views) == 1, "the axis stays while the estimate stays in view"
     rates = RunSeries(500)
     add_estimate(rates, 1.0, 2.5e12, 1e11)
     chart.show_estimates(rates, "flop_per_s", 10.0, live=True)

@@ -31,7 +31,6 @@ SIZES = ((800, 480), (1024, 600), (3840, 2160))
 SETTLING = 8  # a label that becomes higher makes another layout necessary, and so on upwards
 UNSETTLED_S = 2.0
 THEMES: tuple[Choice, ...] = ("dark", "light")
-# What users, devices and workloads may be called.
 PLANS = ("lab", "suite")
 LISTS = ("label.workload", "compare_page.baseline", *(f"{plan}_page.earlier" for plan in PLANS))
 LONG = "NVIDIA GeForce RTX 5090 Founders Edition " * 8

@@ -133,7 +133,6 @@ def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driv
     assert line.details_button.isVisible()
     line.show_telemetry(VERY_BUSY)
     QApplication.processEvents()
-    # As many as fit, which depends on their words.
     texts = [reason.text for reason in line.cautions]
     cut = [" ".join((*texts[:n], sentence("preflight.more", count=5 - n))) for n in range(1, 5)]
     assert line.text.text() in cut

@@ -246,8 +246,7 @@ def test_nothing_overflows_or_overlaps(
         assert colours(picture, (left, 1143), (top - 2, top - 1)) == {DARK.window}
 
 
-# Reduced to blocks of 15 pixels, because Qt's versions and systems smooth the edges of letters differently. The
-# width is a multiple of 4, so the rows have no padding.
+# In blocks of 15 pixels, because systems smooth letters differently; rows of a multiple of 4 have no padding.
 BLOCKS, LIMIT = QSize(80, 42), 12
 
 

@@ -73,7 +73,6 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     assert not any(said("proof.moved").is_in(label.text()) for label in visible(dialog))
     dialog.evidence.button.click()
     assert any(said("proof.moved").is_in(label.text()) for label in visible(dialog))
-    # The proof that it trained, and what it may be compared with.
     assert said("proof.updates_of_steps", done="1,500", asked="1,500").is_in(told)
     assert said("proof.moved", share_pct="20").is_in(told)
     assert told[told.index("Batch size") + 1] == "100"

@@ -16,7 +16,7 @@ from tests.gui.driving import Driver
 from tests.saying import said
 
 SMALLEST, HUGE = QSize(800, 480), QSize(8000, 5000)
-# Zooms in and restarts as a user would; after that, as above.
+# Zooms out and restarts as a user would; after that, only says its zoom.
 RESTART = """
 from PySide6.QtWidgets import QApplication
 

@@ -124,7 +124,6 @@ def test_failures_are_shown_in_words(driver: Driver, outcome: str, code: str, ti
     assert title in headline.pill.whole_text
     assert words in headline.message.whole_text
     assert headline.message.whole_text.endswith(error_advice(code, "tensorflow") or "?")
-    # What was measured before is kept and shown.
     assert summary.epochs_done == 1
     assert driver.view.charts.epochs.accessibleDescription().startswith("1 of 3")
     assert driver.page.retry_button.isEnabled()
@@ -207,9 +206,7 @@ def test_real_tensorflow_trains_in_the_window(driver: Driver) -> None:
     assert run.summary.engine_version
     assert run.model == events.Model(parameters_count=1_337_002, flops_per_example=236_330_496)
     assert all(epoch.loss is not None and epoch.val_accuracy is not None for epoch in run.epochs)
-    view = driver.view
-    assert view.headline.unit.text() == "ms / step"
-    assert "TensorFlow" in view.headline.facts.whole_text
+    assert "TensorFlow" in driver.view.headline.facts.whole_text
 
 
 BUSY = passing((Telemetry(other_cpu_pct=40.0),), ("backup",))

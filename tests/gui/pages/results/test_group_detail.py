@@ -121,6 +121,9 @@ def test_the_triangle_opens_a_group_and_says_so(page: ResultsPage) -> None:
 
     before = index.data(Qt.ItemDataRole.DecorationRole).cacheKey()
     assert said("results_page.group_closed", at=index.data(), **named).is_all_of(spoken())
+    beside = page.table.visualRect(page.model.index(2, STARTED + 1)).center()
+    QTest.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, pos=beside)
+    assert page.model.rows[2:4] == [-AB, -REPEAT]
     at = page.table.visualRect(index).topLeft() + QPoint(12, 12)
     QTest.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
     assert page.model.rows[2:7] == [-AB, 10, 9, 8, 7]
