@@ -84,7 +84,6 @@ def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, applicati
     assert points(chart.lines["gpu0_power_w"]) == [(1.0, 88.0), (2.0, 288.0)]
     assert chart.lines["gpu0_power_w"].item in chart.right.addedItems
     assert chart.right.viewRange()[1][1] >= 288.0
-    # The host took almost nothing, and a card's memory is no share of the computer's.
     assert set(chart.lines) == set(curves) - {"steal_pct", "gpu0_memory_used_bytes"}
     cpu, memory, clock, gpu = map(sentence, ("part.cpu", "chart.memory", "chart.clock", "part.gpu"))
     texts = [f"{cpu} 98 %", f"{memory} 7.5 GB", f"{clock} 4.7 GHz", f"{gpu} 288 W"]

@@ -38,7 +38,6 @@ from tests.recording import recorded_events, store_recording, until_epoch
 from tests.sure import sure
 
 ROWS = 30
-# The names of keys, which Qt translates itself.
 _KEYS = re.compile(r"\b(?:Ctrl|Shift|Alt|Return|Enter|Del|Esc|F\d+|PgUp|PgDown|Tab|Space|Left|Right)\b")
 WIDE = SIZES[1:]
 

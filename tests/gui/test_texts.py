@@ -133,7 +133,6 @@ def test_every_text_can_be_read_before_and_during_a_run(driver: Driver) -> None:
 def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name: str) -> None:
     named, seen = NAMES[name], list[str]()
     gpu = Gpu(named, "nvidia", memory_bytes=12_282 * 2**20)
-    # There, a line says how to use an idle card.
     driver.become(os_name="Windows 11", cpu_name=named, gpus=(gpu, gpu))
     show_setup(driver)
     seen += faults(driver, "setup", ("light",))

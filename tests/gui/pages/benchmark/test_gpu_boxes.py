@@ -120,3 +120,7 @@ def test_only_several_cards_that_the_engine_can_use_are_listed(driver: Driver, s
         assert setup.spec().settings == {}
     setup.choose("demo")
     assert not setup.gpus.isVisible()
+    driver.become(gpus=(CARD,))
+    driver.window.show_page("lab")
+    driver.window.lab.questions.choose("scaling")
+    assert driver.window.lab.questions.key != "scaling", "it needs several"
