@@ -1,8 +1,5 @@
-"""Training on several devices: parts of the CPU share each batch, with each engine's own means.
+"""Training on several devices: parts of the CPU share each batch, with each engine's own means."""
 
-That they do the work of one is in test_several_computers.py."""
-
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -19,6 +16,8 @@ from app.core.runs.launchers import joint_spec
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
 from tests.build import in_database
+from tests.cli.commands import posix_only
+from tests.conftest import PATIENCE_S
 from tests.core.runs.running import start_run
 from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
@@ -136,65 +135,30 @@ def test_the_leader_ends_a_quick_run_for_all(installed_engines: Paths, machine: 
     assert run.metrics["examples_done"] == run.metrics["examples_asked"]
 
 
-@pytest.mark.parametrize("has_joined", [False, True])
-def test_a_lost_process_ends_the_run_with_its_reason(
-    has_joined: bool, installed_engines: Paths, machine: Machine
+@pytest.mark.parametrize(
+    ("rank", "act", "code"),
+    [
+        ("1", "kill", "worker.peer_ended"),
+        pytest.param("1", "suspend", "worker.peer_hung", marks=posix_only),
+        pytest.param("0", "suspend", "run.hung", marks=posix_only),
+        ("0", "kill", None),
+        (None, "cancel", None),
+    ],
+)
+def test_no_process_outlives_the_run(
+    rank: str | None, act: str, code: str | None, installed_engines: Paths, machine: Machine
 ) -> None:
     seen: list[events.Event] = []
-    spec = spec_on(2, engine="torch", epochs=ENDLESS)
-    session = start_run(Runner(installed_engines, machine, command=small_worker), spec, seen.append)
-    if has_joined:
-        wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
-    wait_until(lambda: len(workers_of_run()) == 2)
-    workers = workers_of_run()
-    (follower,) = (process for process in workers if is_of_rank(process, "1"))
-    follower.kill()
-    assert session.wait(60)
-    (error,) = (event for event in seen if isinstance(event, events.Error))
-    assert error.code == "crashed"
-    assert error.said is not None
-    assert (error.said.code, error.said.arguments["device"]) == ("worker.peer_ended", 2)
-    wait_until(lambda: not any(process.is_running() for process in workers))
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows suspends no process like this")
-@pytest.mark.parametrize(("stopped", "code"), [("follower", "worker.peer_hung"), ("leader", "run.hung")])
-def test_a_suspended_process_ends_the_run_for_all(
-    stopped: str, code: str, installed_engines: Paths, machine: Machine
-) -> None:
-    seen: list[events.Event] = []
-    session = start_run(
-        Runner(installed_engines, machine, command=small_worker),
-        spec_on(2, engine="torch", epochs=ENDLESS),
-        seen.append,
-    )
+    runner = Runner(installed_engines, machine, command=small_worker)
+    session = start_run(runner, spec_on(2, engine="torch", epochs=ENDLESS), seen.append)
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     workers = workers_of_run()
     assert len(workers) == 2
-    next(each for each in workers if is_of_rank(each, "1") == (stopped == "follower")).suspend()
-    assert session.wait(60)
-    (error,) = (event for event in seen if isinstance(event, events.Error))
-    assert error.said is not None
-    assert (error.code, error.said.code) == ("hung", code)
-    wait_until(lambda: not any(process.is_running() for process in workers))
-
-
-@pytest.mark.parametrize("ends", ["cancel", "kill"])
-def test_no_process_outlives_the_run(ends: str, installed_engines: Paths, machine: Machine) -> None:
-    seen: list[events.Event] = []
-    session = start_run(
-        Runner(installed_engines, machine, command=small_worker),
-        spec_on(2, engine="torch", epochs=ENDLESS),
-        seen.append,
-    )
-    wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
-    workers = workers_of_run()
-    assert len(workers) == 2
-    if ends == "cancel":
-        session.cancel()
-    else:
-        next(process for process in workers if not is_of_rank(process, "1")).kill()
-    assert session.wait(60)
+    target = session if rank is None else next(each for each in workers if is_of_rank(each, "1") == (rank == "1"))
+    getattr(target, act)()
+    assert session.wait(PATIENCE_S)
+    said = [event.said.code for event in seen if isinstance(event, events.Error) and event.said is not None]
+    assert code is None or said == [code]
     wait_until(lambda: not any(process.is_running() for process in workers))
 
 
