@@ -189,6 +189,18 @@ def test_files_and_functions_stay_short() -> None:
     assert [f"{name}:{line}: {what}" for name, line, what in long] == []
 
 
+def test_a_test_file_has_the_name_of_the_module_or_package_that_it_tests() -> None:
+    ours = {name.removeprefix("app/").removesuffix(".py").removesuffix("/__init__") for name in of_program()}
+    lost = []
+    for name in (name for name in sources() if name.startswith("tests/") and "/test_" in name):
+        *folders, file = name.removeprefix("tests/").removesuffix(".py").split("/")
+        of_package = "/".join(folders) in ours and file == f"test_{folders[-1]}"
+        is_of_many = folders in ([], ["start"], ["packaging"]) or folders[-1] == "walks"
+        if "/".join([*folders, file.removeprefix("test_")]) not in ours and not of_package and not is_of_many:
+            lost.append(name)
+    assert lost == []
+
+
 def test_variables_say_what_they_hold() -> None:
     empty = [(name, *each) for name, tree in of_program().items() for each in empty_names(tree)]
     assert [f"{name}:{line}: {what}" for name, line, what in empty] == []

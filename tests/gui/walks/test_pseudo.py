@@ -31,8 +31,8 @@ from tests.build import in_database
 from tests.conftest import pretend_installed
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
-from tests.gui.test_accessibility import DIALOGS
-from tests.gui.test_texts import SIZES, faults, show_result
+from tests.gui.walks.test_accessibility import DIALOGS
+from tests.gui.walks.test_texts import SIZES, faults, show_result
 from tests.pseudo import english_in, names_of, speak_pseudo
 from tests.recording import recorded_events, store_recording, until_epoch
 from tests.sure import sure

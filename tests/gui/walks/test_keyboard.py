@@ -12,7 +12,7 @@ from app.gui.widgets.choice_box import ChoiceBox
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
 from tests.gui.keyboard import focus, is_control, jumps, round_trip, unreached, without_ring
-from tests.gui.test_accessibility import DIALOGS, VIEWS, is_shown, store
+from tests.gui.walks.test_accessibility import DIALOGS, VIEWS, is_shown, store
 from tests.recording import recorded_events, until_epoch
 
 
