@@ -6,9 +6,13 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from workloads.datasets import cifar10, nietzsche
 from workloads.datasets.source import Dataset, DatasetSource
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FILE = cifar10.SOURCE.files[0].name
 # Two images a file, of one brightness each, and of the class of their file's number.
@@ -35,6 +39,14 @@ def passing(source: DatasetSource, files: Mapping[str, bytes], url: str | None =
             for file in source.files
         ),
     )
+
+
+def digest_of(*arrays: "NDArray[Any]") -> str:
+    """Return the SHA-256 of arrays' types, shapes and contents."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.name} {array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 def pack(archive: Path, members: Mapping[str, bytes]) -> Path:

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray  # noqa: TID253 - as above
 
-from tests.archives import pack, store
+from tests.archives import digest_of, pack, store
 from workloads.datasets import imdb
 from workloads.datasets.imdb import Reviews
 
 TWIN_SHA256 = "2656396f2f1340b69e16f4dd3b59693d4ec7483498146ef69f8b37b8c6e240d9"
+ARRAYS_SHA256 = "52613e86543e682c3131939d970649d8b389958ab01f7a0e9d3f6b0c02747671"
 FILE = imdb.SOURCE.files[0].name
 TEXTS = {
     "train/neg": ["Bad, bad film.", "It's a bad film", "so<br /><br />boring"],
@@ -29,16 +30,6 @@ MEMBERS = {
     for place, texts in TEXTS.items()
     for number, text in enumerate(texts)
 }
-
-
-@pytest.fixture(scope="module")
-def twin() -> Reviews:
-    return imdb.load(None)
-
-
-@pytest.fixture(scope="module")
-def paired(twin: Reviews) -> Reviews:
-    return imdb.with_bigrams(twin)
 
 
 def reviews_of(texts: Sequence[Sequence[int]], others: Sequence[Sequence[int]] = (), words: int = 10) -> Reviews:
@@ -54,55 +45,12 @@ def sequences(ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[list[i
 
 
 @pytest.mark.slow
-def test_the_twin_is_the_same_everywhere(twin: Reviews) -> None:
+def test_the_twin_is_the_same_everywhere() -> None:
+    twin = imdb.load(None)
     assert (twin.source, twin.checksum) == ("synthetic", TWIN_SHA256)
-
-
-def test_the_twin_has_as_many_reviews_as_long_ones_and_as_many_words_as_the_real_data(twin: Reviews) -> None:
-    for ids, offsets, labels in (
-        (twin.train_ids, twin.train_offsets, twin.train_labels),
-        (twin.test_ids, twin.test_offsets, twin.test_labels),
-    ):
-        assert (ids.dtype.name, offsets.dtype.name, labels.dtype.name) == ("int32", "int64", "int32")
-        assert (len(labels), int(labels.sum()), len(offsets)) == (25_000, 12_500, 25_001)
-        assert (int(offsets[0]), int(offsets[-1])) == (0, len(ids))
-        lengths = np.diff(offsets)
-        assert 225 < lengths.mean() < 245
-        assert lengths.min() < 70
-        assert 2_000 < lengths.max() < 2_500
-        assert (ids[offsets[:-1]] == imdb.START).all()
-        assert (ids == imdb.START).sum() == 25_000
-        assert (int(ids.min()), 19_990 < int(ids.max()) < 20_000) == (1, True)
     assert (twin.words, twin.vocabulary) == (20_000, 20_000)
-
-
-def test_words_of_the_twin_are_as_frequent_as_in_a_language(twin: Reviews) -> None:
-    counts = np.bincount(twin.train_ids, minlength=20_000)
-    share = counts / len(twin.train_ids)
-    assert 0.02 < share[imdb.UNKNOWN] < 0.1
-    assert 0.04 < share[imdb.FIRST_WORD] < 0.1
-    halves = [share[start : 2 * start].sum() for start in (16, 128, 1024, 8192)]
-    assert max(halves) < 2 * min(halves), "each doubling of the rank holds about as much"
-    assert (counts[imdb.FIRST_WORD :] > 0).mean() > 0.95
-
-
-def test_the_twins_labels_can_be_learnt_from_words_but_not_without_error(twin: Reviews) -> None:
-    owners = np.repeat(twin.train_labels, np.diff(twin.train_offsets))
-    counts = [np.bincount(twin.train_ids[owners == label], minlength=20_000) + 1 for label in (0, 1)]
-    odds = np.log(counts[1] / counts[0])
-    scores = np.add.reduceat(odds[twin.test_ids], twin.test_offsets[:-1])
-    assert 0.8 < ((scores > 0) == twin.test_labels).mean() < 0.95
-
-
-@pytest.mark.long
-def test_the_twin_has_about_a_million_different_pairs(twin: Reviews, paired: Reviews) -> None:
-    assert 500_000 < paired.vocabulary - 20_001 < 2_000_000
-    assert int(paired.train_ids.max()) == paired.vocabulary - 1
-    lengths = np.diff(twin.train_offsets)
-    assert np.array_equal(np.diff(paired.train_offsets), 2 * lengths - 1)
-    shares = np.diff(paired.test_offsets).sum() / (2 * len(twin.test_ids) - 25_000)
-    assert 0.8 < shares < 1
-    assert imdb.padded(paired.test_ids, paired.test_offsets, 400).shape == (25_000, 400)
+    train, test = (twin.train_ids, twin.train_offsets, twin.train_labels), (twin.test_ids, twin.test_offsets)
+    assert digest_of(*train, *test, twin.test_labels) == ARRAYS_SHA256
 
 
 def naive_pairs(
