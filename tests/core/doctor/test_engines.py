@@ -21,7 +21,6 @@ RADEON = Gpu("Radeon RX 7800 XT", "amd", source="sysfs")
 ARC = Gpu("Intel Arc B580", "intel", source="sysfs")
 APU = Gpu("AMD Radeon 780M", "amd", source="sysfs")
 APPLE = Gpu("Apple M3", "apple", source="ioreg")
-PLUGIN = "ERROR:jax._src.xla_bridge:444: Jax plugin configuration error: Exception"
 DONE = (Step("matmul", 0.1), Step("gradients", 0.1))
 
 

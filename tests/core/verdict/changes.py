@@ -11,7 +11,6 @@ from app.core.verdict.rules import judge
 from tests.build import environment_of, machine_of, measured, slower, with_telemetry
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
-from workloads.protocol.spec import RunSpec
 
 GPU_RUN: dict[str, Any] = {"engine": "tensorflow", "device": "gpu:1"}
 Change = Callable[[Run], Run]
@@ -23,9 +22,6 @@ def codes(run: Run, *, is_over: bool = True) -> list[str]:
 
 def summarised(**changes: Any) -> Change:
     return lambda run: replace(run, summary=replace(run.summary, **changes))
-
-
-ON_GPU = RunSpec(workload="demo", device="gpu:0")
 
 
 def metrics(**values: float | None) -> Change:
