@@ -22,7 +22,6 @@ from workloads.training.training import Training
 # A step of these costs as much as their sequences are long and their words are many: a few show the same.
 SHORTENED = {"gpt_mini", "gpt_tiny", "gpt_small"}
 BATCH, STEPS = 16, 20
-PROFILED = ("cifar10_keras_cnn", "googlenet")
 
 
 def probe(workload: Training) -> dict[str, Any]:
@@ -138,19 +137,6 @@ def forgetting(workload: Training, model: Any) -> list[float]:
     return [before, remembered()]
 
 
-def profiled_flops(model: Any) -> int:
-    import tensorflow as tf
-    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-
-    function = tf.function(lambda x: model(x, training=False))
-    concrete = function.get_concrete_function(tf.TensorSpec((1, *model.input_shape[1:])))
-    graph = convert_variables_to_constants_v2(concrete).graph
-    profiler = tf.compat.v1.profiler
-    options = profiler.ProfileOptionBuilder(profiler.ProfileOptionBuilder.float_operation())
-    found = profiler.profile(graph, cmd="scope", options=options.with_empty_output().build())
-    return int(found.total_float_ops)
-
-
 def say(seen: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(seen) + "\n")
     sys.stdout.flush()
@@ -159,15 +145,9 @@ def say(seen: dict[str, Any]) -> None:
 def main(part: str) -> None:
     for dataset in (cifar10, mnist):
         dataset.load = cache(dataset.load)  # type: ignore[attr-defined] # several networks learn the same
-    trained = networks()
-    for workload in trained.values():
+    for workload in networks().values():
         if is_large(workload) == (part == "large"):
             say((probe_longer if part == "longer" else probe)(workload))
-    if part != "longer":
-        return
-    for name in PROFILED:
-        model = trained[name].build(trained[name].default_spec())
-        say({"id": f"operations {name}", "flops": forward_flops(model), "profiled_flops": profiled_flops(model)})
 
 
 if __name__ == "__main__":
