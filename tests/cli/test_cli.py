@@ -17,15 +17,6 @@ from tests.conftest import HINT, CommandLine
 from tests.saying import Saying, said
 
 
-def test_json_is_the_event_stream_and_nothing_else(epochmark: CommandLine) -> None:
-    done = epochmark("run", "demo", "--epochs", "3", "--json", "--set", "outcome=noise")
-    stream = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0
-    assert [event["seq"] for event in stream] == list(range(len(stream)))
-    assert [stream[0]["type"], stream[-2]["type"], stream[-1]["type"]] == ["run", "result", "end"]
-    assert len([event for event in stream if event["type"] == "epoch"]) == 3
-
-
 def test_a_person_sees_machine_data_epochs_and_where_the_run_is_kept(epochmark: CommandLine) -> None:
     done = epochmark("run", "demo", "--epochs", "2")
     assert done.returncode == 0
@@ -34,6 +25,12 @@ def test_a_person_sees_machine_data_epochs_and_where_the_run_is_kept(epochmark: 
     for part in (said("cli.run_machine"), said("cli.demo_stored", run_id="1")):
         assert part.is_in(done.stdout)
     assert "\r" not in done.stdout, "no live line where no terminal is"
+
+
+def test_json_is_the_event_stream_and_nothing_else(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--epochs", "3", "--json", "--set", "outcome=noise")
+    kinds = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+    assert (done.returncode, kinds[0], kinds[-2:], kinds.count("epoch")) == (0, "run", ["result", "end"], 3)
 
 
 def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine, tmp_path: Path) -> None:
@@ -71,48 +68,31 @@ def not_from(option: str, least: int, most: int, given: int) -> Saying:
         (["run", "mnist_nlp"], said("workload.unknown", workload="mnist_nlp")),
         (["run", "demo", "--set", "speed=9"], said("workload.other_parameters", workload="demo", name="'speed'")),
         (["run", "demo", "--set", "step_s"], said("cli.bad_setting", value="'step_s'")),
-        (
-            ["run", "cifar10_keras_cnn", "--set", "lr=1"],
-            said("workload.no_parameters", workload="cifar10_keras_cnn", name="'lr'"),
-        ),
         (["run", "demo", "--device", "tpu"], said("cli.unknown_device", device="'tpu'")),
-        (
-            ["run", "demo", "--batch", "1001"],
-            said("workload.batch_too_large", batch_size="1,001", samples="1,000", workload="demo", usual="100"),
-        ),
-        (["run", "demo", "--batch", "0"], said("workload.number_too_small", minimum="1", value="0")),
-        (
-            ["run", "demo", "--steps", "11"],
-            said("workload.too_many_steps", workload="demo", steps="10", asked="11"),
-        ),
         (["run", "demo", "--threads", "5000"], not_from("--threads", 1, 4_096, 5_000)),
         (["run", "demo", "--seed", "99999999999"], not_from("--seed", 0, 2**32 - 1, 99_999_999_999)),
-        (["run", "demo", "--preset", "quick", "--epochs", "3"], said("workload.quick_is_one_epoch")),
         (["dance"], said("cli.usage", command=HINT)),
         (["results", "show", "7"], said("runs.unknown", run_ids="7")),
         (["results", "list", "--limit", "0"], said("cli.limit_too_small", limit="0")),
-        (["compare", "nonsense"], said("workload.unknown", workload="nonsense")),
         (["compare", "--baseline", "abacus"], said("baseline.unknown", name="abacus")),
         (["data", "fetch", "nonsense"], said("dataset.unknown_dataset", dataset="nonsense")),
         (
-            ["data", "fetch", "cifar10", "--url", "file:///etc/passwd"],
-            said("dataset.not_a_web_address", address="file:///etc/passwd"),
+            ["data", "fetch", "cifar10", "--url", "file:///x"],
+            said("dataset.not_a_web_address", address="file:///x"),
         ),
         (["data", "import", "cifar10", "/no/such/file"], said("files.unreadable", path=Path("/no/such/file"))),
         (["ab", "demo", "--b", "threads"], said("cli.bad_side", option="--b", value="'threads'")),
         (["ab", "demo", "--b", "threads=two"], said("parameter.not_int", name="threads in --b", value="'two'")),
-        (["ab", "demo", "--b", "xla=yes"], said("parameter.not_choice", choices="on, off", value="'yes'")),
         (["ab", "demo", "--b", "jit=on,xla=off"], said("cli.set_twice", option="--b", name="xla")),
         (["ab", "demo", "--b", "devices=2"], said("workload.one_device", workload="demo")),
         (["ab", "demo", "--a", "speed=9"], said("cli.unknown_key", option="--a", name="'speed'")),
         (["ab", "demo", "--a", "seed=1", "--pairs", "0"], not_from("--pairs", 1, 100, 0)),
         (
             ["ab", "demo", "--a", "seed=1", "--label-a", "x" * 61],
-            said("cli.label_too_long", option="--label-a", limit="60", given="61"),
+            said("cli.label_too_long", limit="60", given="61"),
         ),
         (["ab", "demo", "--a", "seed=1", "--steps", "5"], said("cli.epochs_cut_short", steps="5")),
         (["run", "demo", "--repeat", "1"], not_from("--repeat", 2, 100, 1)),
-        (["run", "demo", "--onednn", "yes"], said("cli.usage", command=f"{HINT} run")),
         (["results", "group", "7"], said("groups.unknown", group_id="7")),
         # Numbers that no run can have.
         (["results", "show", "99999999999999999999"], out_of_range("'99999999999999999999'")),

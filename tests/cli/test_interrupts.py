@@ -16,6 +16,7 @@ from app.__main__ import use_windows_streams
 from app.core.paths import default_paths
 from app.core.storage.database import Database
 from tests.build import make_many
+from tests.child import python
 from tests.cli.commands import ended, posix_only, read_until, runs, sentence_of, start, waiting_bytes
 from tests.cli.storms import drain, send_storm
 from tests.conftest import ROOT, CommandLine, command
@@ -48,9 +49,7 @@ sys.exit(code)
 
 def run_verb(**parts: str) -> "subprocess.CompletedProcess[str]":
     code = VERB.format(**({"lost": "pass", "body": "pass", "last": "pass", "after": "pass"} | parts))
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-    )
+    return python("-c", code)
 
 
 @posix_only
@@ -223,23 +222,17 @@ BAD = said("cli.output_lost", reason="Bad file descriptor")
 
 
 def in_shell(
-    environment: dict[str, str], redirections: str, *arguments: str
+    environment: dict[str, str], redirections: str, words: list[str]
 ) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        ["/bin/sh", "-c", f'exec "$@" {redirections}', "sh", *command(*arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    shell = ["/bin/sh", "-c", f'exec "$@" {redirections}', "sh", *words]
+    return subprocess.run(shell, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.slow
 @posix_shell
 @pytest.mark.parametrize("arguments", [["--version"], ["results", "export"], ["run", "demo"]], ids=" ".join)
 def test_a_closed_output_is_reported(environment: dict[str, str], arguments: list[str]) -> None:
-    done = in_shell(environment, ">&-", *arguments)
+    done = in_shell(environment, ">&-", command(*arguments))
     assert (done.returncode, done.stdout, BAD.is_in(sentence_of(done))) == (1, "", True)
 
 
@@ -261,14 +254,8 @@ def test_closed_files_are_filled_before_anything_is_opened(environment: dict[str
     code += "os.write(9, repr([os.readlink(f'/proc/self/fd/{n}') for n in range(3)]).encode())"
     if not sys.platform.startswith("linux"):
         pytest.skip("only Linux says what a descriptor is")
-    done = subprocess.run(
-        ["/bin/sh", "-c", 'exec "$@" 9>&1 <&- >&- 2>&-', "sh", sys.executable, "-c", code],
-        env=environment | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    there = environment | {"PYTHONPATH": str(ROOT)}
+    done = in_shell(there, "9>&1 <&- >&- 2>&-", [sys.executable, "-c", code])
     assert done.stdout == repr(["/dev/null"] * 3)
 
 

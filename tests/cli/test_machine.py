@@ -165,14 +165,6 @@ def test_a_chart_stays_within_its_width_and_keeps_the_values(room: int) -> None:
     assert whole[0].endswith(f"1.6× · {'b' * 150} · x")
 
 
-def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
-    line = said("cli.run_engine", engine=engine_line(NO_ENGINE, None, "cpu", precision="float32", jit=False))
-    assert line.is_in(epochmark("run", "demo", "--epochs", "1").stdout)
-    assert line.is_in(epochmark("results", "show", "1").stdout)
-    line = said("result.engine_with_xla", engine="TensorFlow 2.21.0", precision="float32", compiler="XLA")
-    assert line.is_all_of(engine_line("tensorflow", "2.21.0", None, precision="float32", jit=True))
-
-
 def test_of_very_many_epochs_the_first_and_the_last_are_shown(
     epochmark: CommandLine, environment: dict[str, str]
 ) -> None:
@@ -210,3 +202,10 @@ def test_bars_that_are_not_like_the_run_come_after_a_heading() -> None:
     assert said("cli.unlike_below").is_all_of(lines[2].strip())
     alone = [line.plain for line in bar_chart([mine, *unlike], None, 60)]
     assert [line.split()[0] for line in alone] == ["mine", "a", "b"], "nothing is ranked"
+
+
+def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
+    line = said("cli.run_engine", engine=engine_line(NO_ENGINE, None, "cpu", precision="float32", jit=False))
+    assert line.is_in(epochmark("run", "demo", "--epochs", "1").stdout)
+    line = said("result.engine_with_xla", engine="TensorFlow 2.21.0", precision="float32", compiler="XLA")
+    assert line.is_all_of(engine_line("tensorflow", "2.21.0", None, precision="float32", jit=True))

@@ -254,18 +254,15 @@ def test_repetitions_have_a_line_each_and_a_summary(epochmark: CommandLine) -> N
     for words in ("    1/3  0.0", "    3/3  0.0"):
         assert words in done.stdout
     assert said("cli.group_title", group_id="1").is_in(done.stdout)
-    assert said("repeat.spreads", runs="3").is_in(done.stdout) or said("repeat.spread", runs="3").is_in(
-        done.stdout
-    )
+    assert any(said(f"repeat.{code}", runs="3").is_in(done.stdout) for code in ("spread", "spreads"))
     assert "\r" not in done.stdout
     listed = epochmark("results", "list").stdout
-    assert said("groups.run_of", group_id="1", planned="3", number="2").is_in(listed)
-    assert said("groups.run_of", group_id="1", planned="3", number="2").is_in(
-        epochmark("results", "show", "2").stdout
-    )
+    place = said("groups.run_of", group_id="1", planned="3", number="2")
+    assert place.is_in(listed)
+    assert place.is_in(epochmark("results", "show", "2").stdout)
     assert epochmark("results", "delete", "2").returncode == 0
     shown = epochmark("results", "group", "1").stdout
-    assert said("repeat.spread", runs="2").is_in(shown) or said("repeat.spreads", runs="2").is_in(shown)
+    assert any(said(f"repeat.{code}", runs="2").is_in(shown) for code in ("spread", "spreads"))
     assert said("group.not_counted", runs=sentence("group.runs_deleted", count=1)).is_in(shown)
 
 
@@ -289,29 +286,16 @@ def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) ->
     questions = done.stderr.splitlines()
     sides = (("1", "A", "plugged in"), ("2", "B", "battery"), ("4", "A", "plugged in"))
     for question, (number, side, label) in zip(questions, sides, strict=True):
-        assert said(
-            "cli.set_up", number=number, planned="4", what=sentence("plan_page.side", side=side, label=label)
-        ).begins(question)
+        what = sentence("plan_page.side", side=side, label=label)
+        assert said("cli.set_up", number=number, planned="4", what=what).begins(question)
     known = said("ab.difference", pairs="2"), said("ab.no_difference", pairs="2")
     assert any(each.is_in(done.stdout) for each in known)
 
 
 @posix_only
 def test_ctrl_c_cancels_the_plan_and_reports_the_finished_pairs(environment: dict[str, str]) -> None:
-    process = start(
-        environment,
-        "ab",
-        "demo",
-        "--epochs",
-        "3",
-        "--json",
-        "--a",
-        "step_s=0.001",
-        "--b",
-        "step_s=0.03",
-        "--pairs",
-        "9",
-    )
+    words = "ab demo --epochs 3 --json --a step_s=0.001 --b step_s=0.03 --pairs 9"
+    process = start(environment, *words.split())
     for _ in range(3):
         read_until(process, "run")
     read_until(process, "epoch")

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable
 from email.parser import Parser
 from importlib import import_module
 from pathlib import Path
@@ -57,8 +56,10 @@ def files_in(folder: Path) -> set[tuple[str, int]]:
     return {(str(path.relative_to(folder)), path.lstat().st_mtime_ns) for path in folder.rglob("*")}
 
 
-def missing(programs: Iterable[str]) -> list[str]:
-    return [name for name in programs if shutil.which(name) is None]
+def need(*programs: str) -> None:
+    """Skip a test whose programs aren't there."""
+    if missing := [name for name in programs if shutil.which(name) is None]:
+        pytest.skip(f"needs {', '.join(missing)}")
 
 
 @pytest.fixture(scope="session")
@@ -69,8 +70,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if lacking := missing(["patchelf", "readelf", "strip"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need("patchelf", "readelf", "strip")
     out = tmp_path_factory.mktemp("built") / "Époch mark"
     build.build("linux", out, Path(sys.base_prefix), with_tensorflow=False)
     return out
@@ -134,8 +134,7 @@ def test_the_self_test_misses_a_part(folder: Path, tmp_path: Path, part: str) ->
 
 @on_linux
 def test_a_python_that_needs_a_library_of_this_computer_is_refused(tmp_path: Path) -> None:
-    if lacking := missing(["patchelf", "readelf", "strip"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need("patchelf", "readelf", "strip")
     python = tmp_path / "python"
     shutil.copytree(sys.base_prefix, python, ignore=shutil.ignore_patterns("site-packages", "test", "include"))
     module = next(python.glob("lib/python3*/lib-dynload/_sqlite3.*"))
@@ -146,8 +145,7 @@ def test_a_python_that_needs_a_library_of_this_computer_is_refused(tmp_path: Pat
 
 @on_linux
 def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> None:
-    if lacking := missing(["dpkg-deb", "lintian"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need("dpkg-deb", "lintian")
     deb = linux_packages.make_deb(folder, tmp_path)
     checked = run("lintian", "--fail-on", "error", deb, home=tmp_path / "home")
     assert checked.returncode == 0, checked.stdout
@@ -174,8 +172,7 @@ def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> N
 
 @on_linux
 def test_the_window_belongs_to_the_menu_entry(folder: Path, tmp_path: Path) -> None:
-    if lacking := missing(["Xvfb", "xprop"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need("Xvfb", "xprop")
     entry = (linux_packages.FILES / "epochmark.desktop").read_text(encoding="utf-8")
     found = re.search("^StartupWMClass=(.+)$", entry, re.MULTILINE)
     assert found
@@ -205,8 +202,7 @@ def test_the_window_belongs_to_the_menu_entry(folder: Path, tmp_path: Path) -> N
 @on_linux
 @pytest.mark.parametrize("address", ["", "https://example.org/epochmark"])
 def test_software_centres_understand_the_description(tmp_path: Path, address: str) -> None:
-    if lacking := missing(["appstreamcli", "desktop-file-validate"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need("appstreamcli", "desktop-file-validate")
     description = tmp_path / linux_packages.METAINFO
     description.write_text(linux_packages.metainfo(address), encoding="utf-8")
     checked = run("appstreamcli", "validate", "--no-net", description, home=tmp_path / "home")
@@ -220,8 +216,7 @@ def test_software_centres_understand_the_description(tmp_path: Path, address: st
 
 @on_linux
 def test_the_appimage_is_its_folder_behind_the_runtime(folder: Path, tmp_path: Path) -> None:
-    if lacking := missing(["mksquashfs", "unsquashfs"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need("mksquashfs", "unsquashfs")
     runtime = tmp_path / "runtime"
     runtime.write_bytes(b"\x7fELF" + bytes(1000))
     image = linux_packages.make_appimage(folder, tmp_path, runtime)

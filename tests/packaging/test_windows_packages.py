@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import app
-from tests.packaging.test_packages import LIMIT_S, ROOT, build, missing
+from tests.packaging.test_packages import LIMIT_S, ROOT, build, need
 from tests.tools.wine.rig import Rig, this_rig
 from tests.waiting import wait_until
 
@@ -74,8 +74,7 @@ def test_no_folder_is_removed_with_its_contents() -> None:
 
 
 def test_the_installer_has_a_version_and_an_icon(tmp_path: Path) -> None:
-    if lacking := missing(["makensis"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need("makensis")
     import pefile
 
     folder = write(tmp_path / "Époch $mark", {"python/python.exe", "python/pythonw.exe", "ä b.txt", "$x/y"})
@@ -121,8 +120,7 @@ def rig() -> Rig:
 @pytest.fixture(scope="session")
 def folder(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("windows") / "Époch mark"
-    if lacking := missing([f"python{build.version_of(rig.python)}"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need(f"python{build.version_of(rig.python)}")
     build.build("windows", out, rig.python, with_tensorflow=False)
     return out
 
@@ -147,8 +145,7 @@ def test_the_zip_needs_nothing_and_writes_nothing(rig: Rig, folder: Path, tmp_pa
 
 @pytest.fixture(scope="session")
 def setups(rig: Rig, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    if lacking := missing(["makensis"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
+    need("makensis")
     older = write(tmp_path_factory.mktemp("older"), {"python/python.exe", "python/Lib/old.py"})
     setups, out = {}, rig.drive / "setups"
     out.mkdir(exist_ok=True)

@@ -65,20 +65,15 @@ def make_wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> 
 def make_project(folder: Path) -> Path:
     locks, wheels = folder / "packaging" / "requirements", folder / "wheels"
     locks.mkdir(parents=True)
-    for name in (
-        "start.py",
-        "packaging/qt_libraries.py",
-        "packaging/requirements/uv.txt",
-        "packaging/requirements/build.txt",
-    ):
+    requirements = ("packaging/requirements/uv.txt", "packaging/requirements/build.txt")
+    for name in ("start.py", "packaging/qt_libraries.py", *requirements):
         shutil.copy(ROOT / name, folder / name)
     for name, package in {"cpu": "tiny", "cuda": "tiny", "cuda-legacy": "tiny", "dev": "tester"}.items():
         pin = make_wheel(wheels, package, "1.0", {f"{package}.py": ""})
         (locks / f"{name}.txt").write_text(f"# {name}\n{pin}", encoding="utf-8")
     (folder / "app").mkdir()
-    (folder / "app" / "__init__.py").write_text("", encoding="utf-8")
-    (folder / "app" / "__main__.py").write_text(APP, encoding="utf-8")
-    (folder / "app" / "used_later.py").write_text("", encoding="utf-8")
+    for name, text in {"__init__": "", "__main__": APP, "used_later": ""}.items():
+        (folder / "app" / f"{name}.py").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -151,20 +146,13 @@ def pack_python(folder: Path) -> Path:
         pack.add(base / "lib" / f"python{minor}", f"python/lib/python{minor}", filter=keep)
         for library in (base / "lib").glob("libpython3.*.so*"):
             pack.add(library, f"python/lib/{library.name}")
-    facts = {
+    facts: dict[str, Any] = dict(zip(("major", "minor", "patch"), sys.version_info[:3], strict=True)) | {
         "name": "cpython",
         "arch": {"family": platform.machine(), "variant": None},
-        "os": "linux",
-        "libc": "gnu",
-        "major": sys.version_info.major,
-        "minor": sys.version_info.minor,
-        "patch": sys.version_info.micro,
-        "prerelease": "",
-        "variant": None,
-        "build": "20260101",
         "url": f"ADDRESS/{archive.name}",
         "sha256": hashlib.sha256(archive.read_bytes()).hexdigest(),
     }
+    facts |= {"os": "linux", "libc": "gnu", "prerelease": "", "variant": None, "build": "20260101"}
     listed = folder / "pythons.json"
     key = f"cpython-{platform.python_version()}-linux-{platform.machine()}-gnu"
     listed.write_text(json.dumps({key: facts}), encoding="utf-8")

@@ -179,9 +179,8 @@ def test_the_uv_of_a_killed_start_is_waited_for(project: Path, tmp_path: Path) -
     command = [sys.executable, str(project / "start.py"), "0"]
     variables = environment(project, PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     with subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL) as first:
-        wait_until(
-            lambda: log.exists() and log.read_text(encoding="utf-8").count("begin") == 3
-        )  # the third is sync
+        # The third is sync.
+        wait_until(lambda: log.exists() and log.read_text(encoding="utf-8").count("begin") == 3)
         first.kill()
     second = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert second.stderr

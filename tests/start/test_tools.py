@@ -182,27 +182,3 @@ def test_locks_agree_with_one_another() -> None:
         shared = {pin.partition(" ")[0] for pin in pins if pin.partition("==")[0] in names}
         assert shared <= versions
         assert {"keras", "msgspec", "numpy", "psutil"} <= {pin.partition("==")[0] for pin in shared}
-
-
-def test_a_path_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    module = load(ROOT / "tests" / "__main__.py")
-    for path in ("tests/core/test_nothing.py", "app/core/nothing.py"):
-        assert module.main("test", f"{path}::test_it") == 4
-        assert path in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("module", "files"),
-    [
-        ("app/core/analysis/ab.py", ["tests/core/analysis/test_ab.py"]),
-        ("workloads/training/feed.py", ["tests/workloads/training/test_feed.py"]),
-        (
-            "app/core/storage/schema.py",
-            ["tests/core/storage/test_database.py", "tests/core/storage/test_migration.py"],
-        ),
-        ("app/gui/run/charts.py", ["tests/gui/run"]),
-    ],
-)
-def test_a_module_is_tested_at_its_place_or_where_it_is_imported(module: str, files: list[str]) -> None:
-    found = load(ROOT / "tests" / "__main__.py").tests_of(module)
-    assert found == [str(Path(file)) for file in files]

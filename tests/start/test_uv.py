@@ -10,15 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.start.starting import (
-    environment,
-    make_wheel,
-    on_posix,
-    pack_python,
-    put_program,
-    run_start,
-    served_folder,
-)
+from tests.start import starting
+from tests.start.starting import environment, make_wheel, on_posix, put_program, run_start, served_folder
 
 # uv and pip
 
@@ -140,15 +133,9 @@ def test_uv_has_the_settings_of_pip(bare: ModuleType, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("output", "words"),
     [
-        (
-            "error: Request failed after 3 retries\n  cause: error sending request for url\n  cause: dns",
-            "be reached",
-        ),
+        ("error: Request failed after 3 retries\n  cause: error sending request for url", "be reached"),
         ("error: Failed to fetch: https://mirror/simple/absl-py/\n  cause: operation timed out", "be reached"),
-        (
-            "  cause: HTTP status client error (401 Unauthorized) for url (https://mirror/)",
-            "answered 401 Unauthorized",
-        ),
+        ("  cause: HTTP status client error (401 Unauthorized) for url (https://m/)", "answered 401 Unauthorized"),
         (
             "  cause: HTTP status server error (503 Service Unavailable) for url",
             "answered 503 Service Unavailable;",
@@ -161,10 +148,7 @@ def test_uv_has_the_settings_of_pip(bare: ModuleType, tmp_path: Path, monkeypatc
         ("  cause: No space left on device (os error 28)", "disk became full"),
         ("  cause: Access is denied. (os error 5)", "cannot be written"),
         ("  cause: Read-only file system (os error 30)", "cannot be written"),
-        (
-            "tensorflow==2.21.0 has no wheels with a matching Python ABI tag (e.g., `cp315`)",
-            r"Python \d\.\d+ on \w+",
-        ),
+        ("tensorflow==2.21.0 has no wheels with a matching Python ABI tag (`cp315`)", r"Python \d\.\d+ on \w+"),
         ("ERROR: No matching distribution found for uv==0.13.9", r"no build for Python \d\.\d+ on \w+"),
         ("cause: Because there is no version of absl-py==2.5.1 and you require absl-py==2.5.1", "lacks a package"),
         ("error: Received some unexpected JSON from `http://127.0.0.1/simple/absl-py/`", "or is none"),
@@ -193,7 +177,6 @@ def test_faults_of_uv_and_pip_become_sentences(bare: ModuleType, output: str, wo
 def test_pythons_that_suit(
     bare: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
-    *,
     implementation: str,
     version: tuple[int, int],
     has_gil: bool,
@@ -236,7 +219,7 @@ def test_a_python_is_downloaded_only_with_consent(
         with pytest.raises(bare.Fault, match="Install Python"):
             bare.find_python(uv, variables, 0, may_download)
     else:
-        listed = pack_python(tmp_path)
+        listed = starting.pack_python(tmp_path)
         with served_folder(tmp_path) as address:
             listed.write_text(listed.read_text("utf-8").replace("ADDRESS", address), encoding="utf-8")
             variables["UV_PYTHON_DOWNLOADS_JSON_URL"] = listed.as_uri()
