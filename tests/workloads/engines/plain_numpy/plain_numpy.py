@@ -54,7 +54,7 @@ class PlainNumpy(Engine):
             losses: list[float] = []
             for step in range(math.ceil(len(x) / size)):
                 rows = order[step * size : (step + 1) * size]
-                losses.append(train_step(model, x[rows], y[rows], random))
+                losses.append(train_step(model, x[rows], y[rows]))
                 for callback in told:
                     callback.on_train_batch_end(step, {"loss": sum(losses) / len(losses)})
                 if model.stop_training:
@@ -66,44 +66,36 @@ class PlainNumpy(Engine):
                 return
 
 
-def train_step(model: Any, x: "Floats", y: "Floats", random: "np.random.Generator") -> float:
+def train_step(model: Any, x: "Floats", y: "Floats") -> float:
     """Train on one batch; return its loss."""
     import numpy as np
 
-    inputs, kept = forward(model, x, random)
-    probabilities = inputs.pop()
+    *inputs, probabilities = forward(model, x)
     # Of cross-entropy behind softmax.
     slopes: Floats = (probabilities - y) / np.float32(len(x))
     gradients: list[Floats] = []
-    for layer, values, mask in zip(reversed(model.layers), reversed(inputs), reversed(kept), strict=True):
-        if mask is not None:
-            slopes = slopes * mask
-        else:
-            gradients[:0] = [values.T @ slopes, np.sum(slopes, axis=0)]
-            slopes = slopes @ layer.kernel.T * (values > 0)
+    for layer, values in zip(reversed(dense(model)), reversed(inputs), strict=True):
+        gradients[:0] = [values.T @ slopes, np.sum(slopes, axis=0)]
+        slopes = slopes @ layer.kernel.T * (values > 0)
     model.optimizer.apply(gradients, model.trainable_variables)
     return cross_entropy(probabilities, y)
 
 
-def forward(
-    model: Any, x: "Floats", random: "np.random.Generator | None"
-) -> tuple[list["Floats"], list["Floats | None"]]:
-    """Return what each layer is given, what the last one gives, and which numbers dropout kept."""
+def dense(model: Any) -> list[Any]:
+    """Return the layers that compute something: dropout drops nothing here."""
+    return [layer for layer in model.layers if hasattr(layer, "kernel")]
+
+
+def forward(model: Any, x: "Floats") -> list["Floats"]:
+    """Return what each dense layer is given, then what the last one gives."""
     import numpy as np
 
     values: list[Floats] = [x]
-    kept: list[Floats | None] = []
-    for layer in model.layers:
-        mask = None
-        if hasattr(layer, "kernel"):
-            x = x @ layer.kernel + layer.bias
-            x = np.maximum(x, 0) if layer.activation == "relu" else softmax(x)
-        elif random is not None:
-            mask = (random.random(x.shape, np.float32) >= layer.rate) / np.float32(1 - layer.rate)
-            x = x * mask
+    for layer in dense(model):
+        x = x @ layer.kernel + layer.bias
+        x = np.maximum(x, 0) if layer.activation == "relu" else softmax(x)
         values.append(x)
-        kept.append(mask)
-    return values, kept
+    return values
 
 
 def validate(model: Any, arguments: dict[str, Any]) -> dict[str, float]:
@@ -116,7 +108,7 @@ def validate(model: Any, arguments: dict[str, Any]) -> dict[str, float]:
     for callback in told:
         callback.on_test_begin()
     for first in range(0, len(x), size):
-        probabilities = forward(model, x[first : first + size], None)[0][-1]
+        probabilities = forward(model, x[first : first + size])[-1]
         losses.append(cross_entropy(probabilities, y[first : first + size]))
         for callback in told:
             callback.on_test_batch_end(len(losses) - 1)
