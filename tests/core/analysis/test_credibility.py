@@ -79,30 +79,34 @@ def test_a_value_that_a_card_cannot_reach_is_not_compared() -> None:
     assert replace(row, device="Unheard-of", value=20 * row.value).is_credible
 
 
+GPT: dict[str, Any] = {"workload": "gpt_mini", "precision": "mixed_float16"}
+GPT |= {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 5060 Ti"}
+LORA = GPT | {"workload": "lora_qwen3", "precision": "mixed_bfloat16", "device_name": "NVIDIA GeForce RTX 5090"}
+LONG = "sequence=8192 micro_batch=1"
+
+
 @pytest.mark.parametrize(
-    ("changes", "possible"),
+    ("base", "tokens_per_s", "changes", "possible"),
     [
-        ({}, True),
-        ({"value": 9e6}, False),  # tokens per second: 1,076 TFLOP/s
-        ({"value": 9e6, "device_name": "RTX 5060 Ti"}, False),
-        ({"value": 9e6, "device_name": "Unheard-of"}, True),
-        ({"value": 9e6, "device": "cpu", "device_name": None}, True),
-        ({"value": 9e6, "variant": "width=1"}, True),
-        ({"value": 9e6, "settings": "devices=64"}, True),
+        (GPT, 5e4, {}, True),
+        (GPT, 9e6, {}, False),  # 1,076 TFLOP/s
+        (GPT, 9e6, {"device_name": "RTX 5060 Ti"}, False),
+        (GPT, 9e6, {"device_name": "Unheard-of"}, True),
+        (GPT, 9e6, {"device": "cpu", "device_name": None}, True),
+        (GPT, 9e6, {"variant": "width=1"}, True),
+        (GPT, 9e6, {"settings": "devices=64"}, True),
+        (LORA, 7e4, {}, True),
+        (LORA, 1e5, {}, False),
+        (LORA, 7e3, {"variant": "size=8B"}, True),
+        (LORA, 7e4, {"variant": "size=8B"}, False),
+        (LORA, 4e4, {"variant": LONG}, True),
+        (LORA, 1e5, {"variant": LONG}, False),
     ],
 )
 def test_a_result_from_elsewhere_is_compared_with_its_card(
-    summary: RunSummary, changes: dict[str, Any], possible: bool
+    summary: RunSummary, base: dict[str, Any], tokens_per_s: float, changes: dict[str, Any], possible: bool
 ) -> None:
-    usual: dict[str, Any] = {
-        "workload": "gpt_mini",
-        "metric": "tokens_per_s",
-        "value": 5e4,
-        "device": "gpu:0",
-        "device_name": "NVIDIA GeForce RTX 5060 Ti",
-        "precision": "mixed_float16",
-    }
-    run = replace(summary, **(usual | {"variant": "", "settings": ""} | changes))
+    run = replace(summary, metric="tokens_per_s", value=tokens_per_s, **base | changes)
     assert is_possible(run) == possible
 
 
@@ -122,22 +126,3 @@ def test_a_divided_cpu_from_elsewhere_is_only_for_testing(
     run = replace(summary, **({"reasons": "spread", "verdict": "valid"} | changes))
     judged = with_credible_verdict(run)
     assert (judged.verdict, judged.reasons) == (("valid", "spread") if reasons is None else ("invalid", reasons))
-
-
-@pytest.mark.parametrize(
-    ("variant", "tokens_per_s", "possible"),
-    [
-        ("", 7e4, True),
-        ("", 1e5, False),
-        ("size=8B", 7e3, True),
-        ("size=8B", 7e4, False),
-        ("sequence=8192 micro_batch=1", 4e4, True),
-        ("sequence=8192 micro_batch=1", 1e5, False),
-    ],
-)
-def test_fine_tuning_from_elsewhere_is_compared_with_its_card(
-    summary: RunSummary, variant: str, tokens_per_s: float, possible: bool
-) -> None:
-    changes: dict[str, Any] = {"workload": "lora_qwen3", "metric": "tokens_per_s", "value": tokens_per_s}
-    changes |= {"variant": variant, "settings": "", "precision": "mixed_bfloat16", "device": "gpu:0"}
-    assert is_possible(replace(summary, **changes, device_name="NVIDIA GeForce RTX 5090")) == possible

@@ -13,6 +13,7 @@ from app.core.analysis.likeness import arithmetic, is_like_row
 from app.core.analysis.position import position_message
 from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
 from app.core.records import RunSummary
+from tests.core.analysis.test_band import PRECISIONS, products
 from tests.sure import sure
 
 CARD: dict[str, Any] = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 5070", "engine": "torch"}
@@ -80,26 +81,12 @@ def runs_of_rows() -> Iterator[PublishedRow]:
             yield row
 
 
-PRECISIONS = {"fp32": "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
-
-
 @settings(max_examples=30)
 @given(row=st.sampled_from(tuple(runs_of_rows())))
 def test_a_limit_is_ranked_among_all_cards_in_its_own_arithmetic(row: PublishedRow, summary: RunSummary) -> None:
-    run = replace(
-        summary,
-        workload="matmul",
-        workload_version=1,
-        metric="flop_per_s",
-        value=row.value,
-        samples_per_epoch=0,
-        batch_size=1,
-        variant="",
-        precision=PRECISIONS[row.precision],
-        settings="tf32=on" if row.precision == "tf32" else "tf32=off",
-        verdict="valid",
-        **CARD | {"device_name": "Unheard-of"},
-    )
+    changes: dict[str, Any] = CARD | {"device_name": "Unheard-of", "precision": PRECISIONS[row.precision]}
+    changes |= {"settings": "tf32=on" if row.precision == "tf32" else "tf32=off"}
+    run = products(summary, value=row.value, **changes)
     chart = bars("matmul", run)
     each = one_each(chart)
     ranked = [bar for bar in each if bar.is_like and bar.row is not None]
