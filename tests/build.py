@@ -81,15 +81,8 @@ def quiet_run(run: Run, seed: int, **changes: Any) -> Run:
                 events.Steps(t_s=now_s, phase="measure", epoch=epoch, first_index=first, durations_s=part)
             )
         now_s += 0.9
-        epochs.append(
-            events.Epoch(
-                t_s=now_s,
-                index=epoch,
-                duration_s=sum(durations_s) + 0.9,
-                train_s=sum(durations_s),
-                loss=2 - epoch / 9,
-            )
-        )
+        train_s, loss = sum(durations_s), 2 - epoch / 9
+        epochs.append(events.Epoch(t_s=now_s, index=epoch, duration_s=train_s + 0.9, train_s=train_s, loss=loss))
     samples = tuple(
         events.TelemetryEvent(t_s=float(second), telemetry=telemetry_of(quiet_look(chance)))
         for second in range(1, int(now_s) + 2)
@@ -156,18 +149,10 @@ def with_steps(run: Run, steps_s: tuple[float, ...]) -> Run:
 
 
 def slower(run: Run, first_block: int, times: float) -> Run:
-    blocks = [
-        block
-        if at < first_block
-        else events.Steps(
-            t_s=block.t_s,
-            phase=block.phase,
-            epoch=block.epoch,
-            first_index=block.first_index,
-            durations_s=tuple(step_s * times for step_s in block.durations_s),
-        )
-        for at, block in enumerate(run.steps)
-    ]
+    blocks = list(run.steps)
+    for at, block in enumerate(blocks[first_block:], first_block):
+        slow_s = tuple(step_s * times for step_s in block.durations_s)
+        blocks[at] = msgspec.structs.replace(block, durations_s=slow_s)
     return replace(run, steps=tuple(blocks))
 
 
@@ -242,9 +227,7 @@ def results(draw: Any) -> Result:
         base.machine,
         cpu_name=draw(st.none() | LINES),
         memory_bytes=draw(st.none() | st.integers(0, 2**53 - 1)),
-        gpus=draw(
-            st.none() | st.lists(st.builds(Gpu, name=LINES, driver=st.none() | LINES), max_size=2).map(tuple)
-        ),
+        gpus=draw(st.none() | GPUS),
         virtual_machine=draw(st.none() | st.booleans()),
     )
     values = st.booleans() | st.integers(-(2**53), 2**53) | finite(-1e300, 1e300) | LINES
@@ -435,9 +418,7 @@ def store_point(
     run_id = begin_run(database, spec, workload, machine, place=PlanPlace(group_id, number or 0))
     writer = RunWriter(database, run_id)
     if isinstance(outcome, str):
-        writer.finish(
-            "failed", msgspec.convert({"type": "error", "code": outcome, "message": "It ended."}, events.Error)
-        )
+        writer.finish("failed", events.Error(code=outcome, message="It ended."))  # type: ignore[arg-type]
     else:
         writer.finish("completed" if outcome is not None else "cancelled", None)
     values: dict[str, Any] = {"metric": workload.metric, "verdict": "valid", "device": "cpu"} | columns

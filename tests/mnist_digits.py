@@ -28,14 +28,7 @@ def load_digits() -> Arrays:
         images.append(aligned_floats(int(rows.sum()), 28, 28, 1))
         np.divide(table[rows, :-1].reshape(-1, 28, 28, 1), np.float32(255), out=images[-1])
     labels = table[:, -1].astype(np.int32)
-    return Arrays(
-        x_train=images[0],
-        y_train=labels[~is_test],
-        x_test=images[1],
-        y_test=labels[is_test],
-        source="real",
-        checksum=checksum,
-    )
+    return Arrays(images[0], labels[~is_test], images[1], labels[is_test], "real", checksum)
 
 
 @cache

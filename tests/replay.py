@@ -4,6 +4,7 @@ import itertools
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,11 +76,14 @@ def replay(
         raise ValueError(f"Quick needs at least {STEPS_AT_LEAST} steps, not {len(steps_s)}.")
     if not all(math.isfinite(step_s) and step_s > 0 for step_s in steps_s):
         raise ValueError("Every step needs a duration above zero, in seconds.")
-    with (
-        tempfile.TemporaryDirectory(prefix="epochmark-replay-") as folder,
-        Database(Path(folder) / "runs") as database,
-    ):
+    with _database() as database:
         return _replay(database, steps_s, budget_s, reader, machine)
+
+
+@contextmanager
+def _database() -> Iterator[Database]:
+    with tempfile.TemporaryDirectory(prefix="epochmark-replay-") as folder, Database(Path(folder, "runs")) as made:
+        yield made
 
 
 def replay_epochs(
@@ -97,10 +101,7 @@ def replay_epochs(
     spec = workload.default_spec(
         "standard", device="cpu", data="real", epochs=len(epochs_s), batch_size=batch_size
     )
-    with (
-        tempfile.TemporaryDirectory(prefix="epochmark-replay-") as folder,
-        Database(Path(folder) / "runs") as database,
-    ):
+    with _database() as database:
         run_id = begin_run(database, spec, workload, MACHINE)
         writer, end_s = RunWriter(database, run_id), 0.0
         for seq, event in enumerate(_epoch_events(epochs_s, validation_s)):
@@ -189,20 +190,10 @@ def _events(steps_s: Sequence[float], budget_s: float) -> Iterator[events.Event]
         seq=next(seq), t_s=0.0, engine="tensorflow", device="cpu", precision="float32", jit=False
     )
     yield events.Phase(seq=next(seq), t_s=0.0, name="measure", budget_s=budget_s)
-    now_s = sent_s = 0.0
-    first, block_s = 0, [0.0][:0]
-    for number, step_s in enumerate(steps_s):
-        is_last = number + 1 == len(steps_s) or (
-            number + 1 >= STEPS_AT_LEAST and now_s + step_s + steps_s[number + 1] > budget_s
-        )
-        now_s += step_s
-        block_s.append(step_s)
-        if now_s - sent_s >= BLOCK_INTERVAL_S or is_last:
-            durations_s = tuple(block_s)
-            yield events.Steps(
-                seq=next(seq), t_s=now_s, phase="measure", epoch=0, first_index=first, durations_s=durations_s
-            )
-            first, sent_s = number + 1, now_s
-            block_s.clear()
-        if is_last:
-            return
+    taken, now_s = 0, 0.0
+    for step_s in steps_s:
+        if taken >= STEPS_AT_LEAST and now_s + step_s > budget_s:
+            break
+        taken, now_s = taken + 1, now_s + step_s
+    for block in _blocks(steps_s[:taken], 0.0, 0):
+        yield msgspec.structs.replace(block, seq=next(seq))

@@ -233,16 +233,11 @@ BOOSTED = Signs(Telemetry(cpu_clock_mhz=4_200.0))
 GUEST = Signs(Telemetry(), replace(MACHINE, virtual_machine=True, virtualization="kvm", cpu_base_mhz=None))
 # Of those that are left out, a CPU at its base clock.
 SIGNS = {
-    "quiet": BOOSTED,
-    "turbo": BOOSTED,
-    "power_limit": BOOSTED,
-    "throttling": BOOSTED,
-    "minute_job": BOOSTED,
-    "scanner": BOOSTED,
-    "efficiency_cores": BOOSTED,
+    **dict.fromkeys(
+        ("quiet", "turbo", "power_limit", "throttling", "minute_job", "scanner", "efficiency_cores"), BOOSTED
+    ),
     "charger": Signs(Telemetry(on_battery=False)),
-    "credits_spent": GUEST,
-    "neighbour": GUEST,
+    **dict.fromkeys(("credits_spent", "neighbour"), GUEST),
 }
 SETTLED = Signs(settled(0))
 

@@ -21,9 +21,3 @@ def test_a_fork_says_and_returns_what_a_start_does(
     words = command(*arguments)
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert forks.run(words, environment, 60) == (done.returncode, done.stdout, done.stderr)
-
-
-def test_a_command_that_does_not_end_is_killed(forks: Forks, environment: dict[str, str]) -> None:
-    slow = command("run", "demo", "--set", "step_s=60")
-    with pytest.raises(subprocess.TimeoutExpired):
-        forks.run(slow, environment, timeout_s=0.5)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.core.exchange.file_import import read_results
+from tests.child import python
 from tests.conftest import ROOT
 
 NOTEBOOK = ROOT / "resources" / "notebooks" / "epochmark.ipynb"
@@ -33,16 +33,7 @@ def test_its_cells_measure_and_leave_a_result_that_can_be_imported(tmp_path: Pat
     with zipfile.ZipFile(tmp_path / "epochmark.zip", "w") as archive:
         archive.writestr("epochmark-main/start.py", START)
     program = "\n".join(cells("code")).replace('"cifar10_keras_cnn", "quick"', '"demo", "standard"')
-    environment = {**os.environ, "EPOCHMARK_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-c", program, cwd=tmp_path, env={**os.environ, "EPOCHMARK_HOME": str(tmp_path / "home")})
     assert done.returncode == 0, done.stderr
     assert "result.epochmark.json from the list of files" in done.stdout
     (result,) = read_results(tmp_path / "result.epochmark.json")
@@ -53,13 +44,6 @@ def test_its_cells_measure_and_leave_a_result_that_can_be_imported(tmp_path: Pat
 def test_a_failure_stops_it(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "epochmark.zip", "w") as archive:
         archive.writestr("start.py", "import sys; print('no'); sys.exit(3)")
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(cells("code"))],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = python("-c", "\n".join(cells("code")), cwd=tmp_path)
     assert done.returncode != 0
     assert "Epochmark ended with 3." in done.stderr

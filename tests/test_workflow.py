@@ -2,12 +2,11 @@
 
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
 from app.cli import arguments
+from tests.child import python
 from tests.conftest import ROOT
 from tests.start.starting import load
 
@@ -42,14 +41,10 @@ def test_its_pythons_are_those_that_start_py_takes() -> None:
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
-def test_what_it_names_of_the_project_is_there(name: str) -> None:
+def test_what_it_names_is_there_actions_are_pinned_and_tokens_are_not_kept(name: str) -> None:
     paths = re.findall(r"(?:packaging|workloads|app)/[\w./]+\.(?:py|txt)", WORKFLOWS[name])
     assert paths
     assert [path for path in paths if not (ROOT / path).is_file()] == []
-
-
-@pytest.mark.parametrize("name", WORKFLOWS)
-def test_actions_are_pinned_and_tokens_are_not_kept(name: str) -> None:
     uses = re.findall(r"uses: (.+)", WORKFLOWS[name])
     assert [use for use in uses if not re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v[\d.]+", use)] == []
     assert WORKFLOWS[name].count("actions/checkout@") == WORKFLOWS[name].count("persist-credentials: false")
@@ -60,7 +55,5 @@ def test_actions_are_pinned_and_tokens_are_not_kept(name: str) -> None:
 def test_the_release_calls_programs_with_words_that_they_have(program: str) -> None:
     calls = re.findall(rf"packaging/{program} (.+)", WORKFLOWS["release"])
     words = {word for call in calls for word in re.findall(r"^[a-z]+(?= )|--[a-z-]+", call)}
-    explained = subprocess.run(
-        [sys.executable, ROOT / "packaging" / program, "--help"], capture_output=True, text=True, check=False
-    )
+    explained = python(f"packaging/{program}", "--help")
     assert [word for word in words if word not in explained.stdout + explained.stderr] == []
