@@ -1,10 +1,12 @@
 """What the machine can do, and predictions, by real TensorFlow in real workers."""
 
+import json
 import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,10 +18,13 @@ from app.core.messages import Message, message
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.build import in_database
+from tests.child import told_by
 from tests.core.runs.running import start_run
+from tests.core.verdict.test_training_proof import stored
 from tests.saying import said
+from tests.workloads.engines.engine_probe import spec_to_measure
 from workloads import CATALOGUE
 from workloads.engines.engine import Engine
 from workloads.protocol import events
@@ -29,6 +34,8 @@ from workloads.protocol.spec import Job
 from workloads.system.limits import LARGEST_BYTES, LARGEST_SIZE, Matmul, fits_largest
 
 pytestmark = pytest.mark.engine
+LARGEST = "matmul_8192_flop_per_s"
+SMALL = {f"matmul_{kind}_flop_per_s" for kind in (64, 128, 256, "study_003", "study_003_transposed")}
 
 
 def run(
@@ -38,8 +45,7 @@ def run(
     spec = CATALOGUE[workload].default_spec(device=device, **asked)
     session = start_run(Runner(paths, replace(detect_machine(), gpus=gpus)), spec, told.append)
     assert session.wait(150)
-    with Database(paths.database) as database:
-        return load_run(database, session.run_id), told
+    return in_database(paths.database, load_run, session.run_id), told
 
 
 def rates_of(limit: Run) -> dict[str, float | None]:
@@ -47,13 +53,16 @@ def rates_of(limit: Run) -> dict[str, float | None]:
     return {key: value for key, value in limit.metrics.items() if key.endswith("flop_per_s")}
 
 
-# Takes its time, as the largest products are the ones that are reported.
-def test_matrix_products_are_measured_in_all_sizes_and_precisions(paths: Paths) -> None:
-    limit, _ = run(paths, "matmul", steps=1)
-    rates = rates_of(limit)
-    # The largest product is left out where it would take long.
-    assert len(rates) - ("matmul_8192_flop_per_s" in rates) == 6
-    assert limit.summary.value == rates["flop_per_s"]
+def test_matrix_products_and_the_memory_are_measured(paths: Paths, tmp_path: Path) -> None:
+    asked = "tensorflow", "all", str(tmp_path), "matmul", "memory_bandwidth"
+    for answer in map(json.loads, told_by("-m", "tests.workloads.engines.engine_probe", *asked).splitlines()):
+        spec = spec_to_measure("tensorflow", answer["id"], "")
+        limit = in_database(paths.database, stored, spec, answer["events"])
+        assert 1e9 < (limit.summary.value or 0) < 1e15
+        if answer["id"] == "matmul":
+            rates = rates_of(limit)
+            assert limit.summary.value == rates.pop("flop_per_s") == max(value or 0 for value in rates.values())
+            assert rates.keys() - {LARGEST} == SMALL
 
 
 @pytest.mark.long
@@ -65,9 +74,7 @@ def test_training_is_a_share_of_the_measured_matrix_products(paths: Paths) -> No
     assert limit.summary.value == rates.pop("flop_per_s") == max(value or 0 for value in rates.values())
     summary = limit.summary
     low, high, value = summary.value_low, summary.value_high, summary.value
-    if (
-        low is None or high is None or value is None
-    ):  # calls that depend on each other tell too little: a busy computer
+    if low is None or high is None or value is None:  # calls that depend on each other tell too little
         assert (low, high, summary.confidence_pct) == (None, None, None)
     else:
         assert low <= value <= high
@@ -81,12 +88,6 @@ def test_training_is_a_share_of_the_measured_matrix_products(paths: Paths) -> No
     # The network's own products are smaller: what they reach lies below the peak, but is no nothing.
     assert 0.5 < share_pct < 110
     assert (trained.metrics["peak_memory_bytes"] or 0) > 10**8
-
-
-def test_the_memory_is_measured(paths: Paths) -> None:
-    limit, _ = run(paths, "memory_bandwidth", steps=3)
-    assert limit.summary.status == "completed", limit.summary.error_message
-    assert 1e9 < (limit.summary.value or 0) < 1e13
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no GPU works with TensorFlow there, so that none is asked for")
@@ -149,9 +150,6 @@ def test_what_would_change_nothing_is_refused(
     assert refusal.code == code
     if code == "limits.without_setting":
         assert refusal.arguments["setting"] == message(f"setting.{next(iter(asked))}")
-
-
-LARGEST = "matmul_8192_flop_per_s"
 
 
 class OutOfSpaceError(Exception):
