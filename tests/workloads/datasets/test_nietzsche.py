@@ -41,12 +41,8 @@ def stored(raw: bytes, folder: Path) -> Path:
 def test_the_twin_is_the_same_everywhere(twin: Text) -> None:
     assert (twin.source, twin.checksum, twin.symbols) == ("synthetic", TWIN_SHA256, SYMBOLS)
     assert digest_of(twin.ids) == ARRAYS_SHA256
-
-
-def test_there_are_as_many_windows_as_the_study_had(twin: Text) -> None:
-    inputs, targets = nietzsche.windows(twin.ids)
+    inputs, targets = nietzsche.windows(twin.ids)  # as many as the study had
     assert (inputs.shape, targets.shape) == ((200_285, 40), (200_285,))
-    assert (inputs.dtype.name, targets.dtype.name) == ("uint8", "uint8")
     assert (inputs.flags.c_contiguous, targets.flags.c_contiguous) == (True, True)
 
 

@@ -7,25 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.child import python
-from workloads.engines.cpu_allowance import (
-    choose_cpus,
-    cpus_in_masks,
-    limit_cpus,
-    linux_cores,
-    visible_cpus,
-    windows_cores,
-)
+from workloads.engines.cpu_allowance import choose_cpus, cpus_in_masks, linux_cores, windows_cores
 
 # Four CPUs of two fast cores, then two slow cores with one each.
 FAST, SLOW = 5_000, 3_800
-HYBRID = {
-    0: (FAST, "0 0"),
-    1: (FAST, "0 0"),
-    2: (FAST, "0 1"),
-    3: (FAST, "0 1"),
-    4: (SLOW, "0 2"),
-    5: (SLOW, "0 3"),
-}
+CORES = (FAST, "0 0"), (FAST, "0 0"), (FAST, "0 1"), (FAST, "0 1"), (SLOW, "0 2"), (SLOW, "0 3")
+HYBRID = dict(enumerate(CORES))
 
 
 @pytest.mark.parametrize(
@@ -56,16 +43,8 @@ def windows_core(efficiency_class: int, mask: int, group: int = 0) -> bytes:
 def test_cores_are_read_from_windows() -> None:
     cache = struct.pack("<II40x", 2, 48)
     # Two fast cores with two CPUs each, then slow ones with one each, as Intel's hybrid processors have them.
-    topology = b"".join(
-        [
-            windows_core(1, 0b11),
-            cache,
-            windows_core(1, 0b1100),
-            windows_core(0, 0b10000),
-            windows_core(0, 0b100000),
-        ]
-    )
-    cores = windows_cores(topology)
+    fast = windows_core(1, 0b11) + cache + windows_core(1, 0b1100)
+    cores = windows_cores(fast + windows_core(0, 0b10000) + windows_core(0, 0b100000))
     assert [speed for speed, _ in cores.values()] == [1, 1, 1, 1, 0, 0]
     assert choose_cpus(range(6), cores, 3) == {0, 2, 4}
     assert choose_cpus(range(6), cores, 4) == {0, 2, 4, 5}
@@ -99,8 +78,5 @@ def test_a_process_counts_the_cpus_of_its_mask_and_of_all_groups_if_it_has_them(
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no call for it")
 def test_a_process_is_kept_to_its_cpus_and_knows_it() -> None:
     """In a process of its own, as it can't be taken back on every system."""
-    program = (
-        f"from workloads.engines.cpu_allowance import {limit_cpus.__name__}, {visible_cpus.__name__};"
-        "print(limit_cpus(1), visible_cpus())"
-    )
+    program = "import workloads.engines.cpu_allowance as each; print(each.limit_cpus(1), each.visible_cpus())"
     assert python("-c", program).stdout.split() == ["True", "1"]

@@ -130,19 +130,15 @@ def test_a_cancelled_test_of_storage_leaves_nothing(
 WORDS = {"imdb_fasttext_unigram", "imdb_bidirectional_lstm", "text_generator_keras"}
 
 
-def probe(engine: str, paths: Paths, *arguments: str, compiles_well: bool = False) -> list[dict[str, Any]]:
-    """Let a process train with an engine; return what it says."""
-    module = "tests.workloads.engines.engine_probe"
-    return real_engines.probe(module, engine, paths, *arguments, compiles_well=compiles_well)
-
-
 @pytest.fixture(scope="module")
 def losses(engines_paths: Paths, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[float]]]:
     folder = tmp_path_factory.mktemp("weights")
     origin = str(folder / "tensorflow.npz")
-    answers = {"tensorflow": probe("tensorflow", engines_paths, "losses", origin)}
+    answers = {"tensorflow": real_engines.probe(PROBE, "tensorflow", engines_paths, "losses", origin)}
     for engine in ENGINES:
-        answers[engine] = probe(engine, engines_paths, "losses", str(folder / f"{engine}.npz"), origin)
+        answers[engine] = real_engines.probe(
+            PROBE, engine, engines_paths, "losses", str(folder / f"{engine}.npz"), origin
+        )
     return {engine: {one["id"]: one["losses"] for one in several} for engine, several in answers.items()}
 
 
@@ -159,7 +155,7 @@ def test_from_the_same_weights_all_engines_reach_the_same_losses(
 
 @pytest.mark.parametrize("engine", ["tensorflow", *ENGINES])
 def test_a_step_hides_nothing_beside_it(engine: str, engines_paths: Paths) -> None:
-    (seen,) = probe(engine, engines_paths, "steps", compiles_well=True)
+    (seen,) = real_engines.probe(PROBE, engine, engines_paths, "steps", compiles_well=True)
     assert seen["steps"] == [21, 21, 21]
     assert seen["examples"] == 3 * (20 * 64 + 3)
     # The device has finished when a step ends: what waits for it has next to nothing to wait for.
@@ -173,5 +169,5 @@ def test_a_step_hides_nothing_beside_it(engine: str, engines_paths: Paths) -> No
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a compiler")
 def test_pytorch_compiles_before_the_second_step_and_leaves_no_traces(engines_paths: Paths) -> None:
-    (seen,) = probe("torch", engines_paths, "compiled")
+    (seen,) = real_engines.probe(PROBE, "torch", engines_paths, "compiled")
     assert seen == {"steps": 10, "batches": [3, 8, 1], "is_as_before": True}

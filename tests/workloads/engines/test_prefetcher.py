@@ -97,16 +97,6 @@ def test_an_error_is_raised_after_the_batches_before_it() -> None:
     assert threads() == []
 
 
-def test_an_error_in_the_loop_ends_the_thread() -> None:
-    def use() -> None:
-        for _ in Prefetcher(Source(), 2):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        use()
-    assert threads() == []
-
-
 def test_a_used_batch_is_not_kept() -> None:
     class Batch:
         pass
