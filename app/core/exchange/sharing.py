@@ -69,10 +69,9 @@ def shared_result(
     results = _results(database, ids)
     shown, others = run_without(run, hidden), None if group is None else _group_without(group, hidden)
     left = [without(result, hidden) for result in results] if hidden else results
-    result = left[0] if left and group is None else _result_without(run.run, hidden)
     return SharedResult(
         fields=_fields(results),
-        card=_card(database, shown, (group, others), hidden, result),
+        card=_card(database, shown, (group, others), hidden, _result_without(run.run, hidden)),
         text=result_text(shown) if others is None else replace(report_of(others), run=shown).text(),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),

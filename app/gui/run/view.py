@@ -108,8 +108,7 @@ class RunView(QWidget):
         live = state.live()
         self._texts_s = self._charts_s = time.monotonic()
         self.headline.show_live(live, state.progress, cancelled=bridge.is_cancelled, verdict=state.verdict)
-        if bridge.waiting is not None:
-            self._show_progress(bridge, state.progress)
+        self._show_progress(bridge, state.progress)
         self.charts.setVisible(live is not None)  # until there is something to show, not the charts of another run
         if live is not None:
             place = (bridge.planned.number, bridge.planned.count) if bridge.planned is not None else None

@@ -57,6 +57,7 @@ def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) 
 def test_in_the_sixth_epoch(driver: Driver) -> None:
     replay(driver.window, driver.services, until_epoch(RECORDED, 5, more_steps=214))
     view = driver.view
+    assert driver.services.bridge.fraction == pytest.approx(0.54, abs=0.01)
     later_s = sorted(EPOCHS_S[1:5])
     median_s = (later_s[1] + later_s[2]) / 2
     assert view.headline.value.text() == f"{median_s:.1f}"

@@ -1,13 +1,14 @@
 """Kinds of cores, clocks, caches and instruction sets, from what real computers of three systems say."""
 
 import struct
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.core.hardware.parts.cpu import Cpu, linux_cpu, macos_cpu, windows_cpu
+from app.core.hardware.parts.cpu import Cpu, linux_cpu, macos_cpu, read_cpu, windows_cpu
 from tests.core.hardware.gpu.gpu_trees import plant
 from tests.core.hardware.made_up import write
 
@@ -22,9 +23,14 @@ def thread(number: int, core: int, **files: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("name", "expected"), RECORDED.items(), ids=RECORDED)
-def test_a_recorded_processor(tmp_path: Path, name: str, expected: dict[str, Any]) -> None:
+def test_a_recorded_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, expected: dict[str, Any]
+) -> None:
     text = (DATA / f"{name}.txt").read_text(encoding="utf-8")
-    cpu = macos_cpu(text) if text.startswith("hw.") else linux_cpu(plant(tmp_path, f"../cpus/{name}", ids=False))
+    is_mac = text.startswith("hw.")
+    monkeypatch.setattr(sys, "platform", "darwin" if is_mac else "linux")
+    monkeypatch.setattr("app.core.hardware.parts.cpu.output_of", lambda _: text.encode())
+    cpu = read_cpu(tmp_path if is_mac else plant(tmp_path, f"../cpus/{name}", ids=False))
     sets = tuple(expected["instruction_sets"])
     assert cpu == Cpu(**expected | {"instruction_sets": sets})
 
