@@ -179,10 +179,14 @@ def power_limit(chance: random.Random) -> Simulated:
     return _changing(chance, lambda t_s: 1 - gain if t_s < end_s else 1.0)
 
 
-def throttling(chance: random.Random) -> Simulated:
-    """Heat that lowers the clock by 10 to 40 % after 25 to 45 s."""
-    slower, begin_s = chance.uniform(1.1, 1.6), chance.uniform(25, 45)
-    return _changing(chance, lambda t_s: slower if t_s >= begin_s else 1.0)
+def once(slower: tuple[float, float], begin_s: tuple[float, float]) -> Callable[[random.Random], Simulated]:
+    """Return a family whose steps take longer from some moment on, both drawn from these ranges."""
+
+    def family(chance: random.Random) -> Simulated:
+        times, at_s = chance.uniform(*slower), chance.uniform(*begin_s)
+        return _changing(chance, lambda t_s: times if t_s >= at_s else 1.0)
+
+    return family
 
 
 def minute_job(chance: random.Random) -> Simulated:
@@ -197,28 +201,10 @@ def credits_spent(chance: random.Random) -> Simulated:
     return _changing(chance, lambda t_s: slower if t_s >= end_s else 1.0)
 
 
-def scanner(chance: random.Random) -> Simulated:
-    """A virus scanner that starts after 20 to 50 s and goes on."""
-    slower, begin_s = chance.uniform(1.1, 1.8), chance.uniform(20, 50)
-    return _changing(chance, lambda t_s: slower if t_s >= begin_s else 1.0)
-
-
 def charger(chance: random.Random) -> Simulated:
     """A laptop that is plugged in, or unplugged, after 10 to 55 s."""
     change, at_s = chance.choice([1 / 1.6, 1 / 1.2, 1.2, 1.6]), chance.uniform(10, 55)
     return _changing(chance, lambda t_s: change if t_s >= at_s else 1.0)
-
-
-def efficiency_cores(chance: random.Random) -> Simulated:
-    """A process that its system moves to slower cores after 20 to 50 s, as when its window is covered."""
-    slower, at_s = chance.uniform(1.3, 2.2), chance.uniform(20, 50)
-    return _changing(chance, lambda t_s: slower if t_s >= at_s else 1.0)
-
-
-def neighbour(chance: random.Random) -> Simulated:
-    """Another guest that uses the host's memory from some moment on, and is seen by nobody."""
-    slower, begin_s = chance.uniform(1.05, 1.5), chance.uniform(0, 60)
-    return _changing(chance, lambda t_s: slower if t_s >= begin_s else 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +228,16 @@ SIGNS = {
 SETTLED = Signs(settled(0))
 
 
-FAMILIES: dict[str, Callable[[random.Random], Simulated]] = {
-    each.__name__: each
-    for each in (
-        quiet, dependent, random_walk, sine, square, bursts, drift, boost, warming, doubled, every_nth, two_speeds,
-        skewed, slow_start, settling, few_steps, turbo, power_limit, throttling, minute_job, scanner,
-        charger, efficiency_cores, credits_spent, neighbour,
-    )
-}  # fmt: skip
+NAMED = (
+    *(quiet, dependent, random_walk, sine, square, bursts, drift, boost, warming, doubled, every_nth, two_speeds),
+    *(skewed, slow_start, settling, few_steps, turbo, power_limit, minute_job, charger, credits_spent),
+)
+FAMILIES: dict[str, Callable[[random.Random], Simulated]] = {each.__name__: each for each in NAMED} | {
+    "throttling": once((1.1, 1.6), (25, 45)),  # heat that lowers the clock by 10 to 40 %
+    "scanner": once((1.1, 1.8), (20, 50)),  # of viruses, which starts and goes on
+    "efficiency_cores": once((1.3, 2.2), (20, 50)),  # as when a process's window is covered
+    "neighbour": once((1.05, 1.5), (0, 60)),  # another guest that uses the host's memory, seen by nobody
+}
 
 
 def watched(family: str, chance: random.Random, signs: Signs | None = None) -> tuple[Replayed, float]:

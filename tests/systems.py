@@ -29,7 +29,8 @@ def not_in_wine(reason: str) -> pytest.MarkDecorator:
 
 WITHOUT_WINDOW = "EPOCHMARK_TESTS_WITHOUT_WINDOW" in os.environ  # start.py sets it
 needs_qt = pytest.mark.skipif(WITHOUT_WINDOW, reason="Qt's libraries are missing")
-needs_links = pytest.mark.skipif(not _can_link(), reason="this user can't make links here")
+CAN_LINK = _can_link()
+needs_links = pytest.mark.skipif(not CAN_LINK, reason="this user can't make links here")
 needs_scripts = pytest.mark.skipif(os.name == "nt", reason="programs are replaced by scripts of a shell")
 linux_names = pytest.mark.skipif(os.name == "nt", reason="Linux's folders, with links, and colons in their names")
 # What a process is said to have died of that touches memory that isn't its own.

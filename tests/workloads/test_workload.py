@@ -98,8 +98,8 @@ def test_invalid_values_are_refused_in_a_sentence(parameter: Parameter, typed: s
 
 
 def test_what_is_not_asked_for_keeps_its_default_and_limits_are_allowed() -> None:
-    for largest in ({"batch_size": 1_000}, {"steps": 10}):
-        DEMO.check(DEMO.default_spec(**largest))
+    DEMO.check(DEMO.default_spec(batch_size=1_000))
+    DEMO.check(DEMO.default_spec(steps=10))
     spec = DEMO.default_spec(epochs=None, batch_size=50, parameters={"step_s": 0.5})
     assert (spec.epochs, spec.batch_size) == (3, 50)
     assert spec.parameters == {"outcome": "ok", "step_s": 0.5}
@@ -116,10 +116,7 @@ def too_small(setting: str, value: str) -> Saying:
         ({"steps": 0}, too_small("Steps", "0")),
         ({"batch_size": -1}, too_small("Batch size", "-1")),
         ({"threads": -1}, too_small("Threads", "-1")),
-        (
-            {"batch_size": 1_001},
-            said("workload.batch_too_large", samples="1,000", batch_size="1,001", usual="100"),
-        ),
+        ({"batch_size": 1_001}, said("workload.batch_too_large", samples="1,000", usual="100")),
         ({"steps": 11}, said("workload.too_many_steps", asked="11", batch_size="100", steps="10")),
         ({"steps": 2, "batch_size": 1_000}, said("workload.too_many_steps", steps="1")),
         ({"preset": "quick", "epochs": 2}, said("workload.quick_is_one_epoch")),

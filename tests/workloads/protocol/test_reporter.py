@@ -51,12 +51,13 @@ def bench() -> Bench:
     return found
 
 
-def test_events_are_numbered_and_stamped_from_the_start(bench: Bench) -> None:
-    bench.wait(2.5)
-    bench.reporter.send(events.Log(message="later"))
-    first, second = bench.sent()
-    assert (first.seq, first.t_s) == (0, 0.0)
-    assert (second.seq, second.t_s) == (1, 2.5)
+def test_events_are_stamped_from_the_start_and_slow_steps_sent_at_once(bench: Bench) -> None:
+    bench.reporter.epoch_begin(0)
+    bench.step(3.0, loss=2.0)
+    first, block = bench.sent()
+    assert (first.seq, first.t_s, block.seq, block.t_s) == (0, 0.0, 1, 3.0)
+    assert (block.phase, block.epoch, block.first_index) == ("measure", 0, 0)
+    assert (block.durations_s, block.loss) == ((3.0,), 2.0)
 
 
 def test_a_step_lasts_from_the_end_of_the_one_before(bench: Bench) -> None:
@@ -82,14 +83,6 @@ def test_fast_steps_come_in_blocks_of_at_most_ten_a_second(bench: Bench) -> None
         sum(len(block.durations_s) for block in blocks[:place]) for place in range(len(blocks))
     ]
     assert blocks[0].loss == len(blocks[0].durations_s) - 1
-
-
-def test_slow_steps_are_reported_at_once(bench: Bench) -> None:
-    bench.reporter.epoch_begin(0)
-    bench.step(3.0, loss=2.0)
-    (block,) = bench.sent(events.Steps)
-    assert (block.phase, block.epoch, block.first_index) == ("measure", 0, 0)
-    assert (block.durations_s, block.loss) == ((3.0,), 2.0)
 
 
 def test_an_epoch_is_reported_in_parts(bench: Bench) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from app.core.messages import text
 from tests.saying import said
-from tests.systems import needs_links
+from tests.systems import CAN_LINK
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Cancelled, Emitter, Reporter
@@ -119,13 +119,6 @@ def test_a_folder_without_room_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     assert free.is_all_of(text(found.value.message))
 
 
-@pytest.mark.slow
-def test_what_a_killed_test_left_is_removed(leftover: Path) -> None:
-    assert contents(leftover) == ["epochmark.json", "jpeg", "jpeg/0.jpg", "packed"]
-    remove_leftovers(leftover.parent)
-    assert contents(leftover.parent) == []
-
-
 def test_a_running_tests_files_are_kept(tmp_path: Path) -> None:
     with own_folder(tmp_path, silent) as folder:
         (folder / "jpeg" / "0.jpg").touch()
@@ -135,26 +128,32 @@ def test_a_running_tests_files_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "marker",
-    [None, "", "{}", "[]", '"x"', "long", '{"pid": "x"}', pytest.param("link", marks=needs_links), "folder"],
-)
-def test_without_a_marker_of_ours_nothing_is_touched(leftover: Path, tmp_path: Path, marker: str | None) -> None:
+def test_what_a_killed_test_left_is_removed_if_its_marker_is_ours(leftover: Path, tmp_path: Path) -> None:
+    def assert_kept() -> None:
+        before = contents(tmp_path)
+        remove_leftovers(tmp_path)
+        assert contents(tmp_path) == before, before
+
+    assert contents(leftover) == ["epochmark.json", "jpeg", "jpeg/0.jpg", "packed"]
     place = leftover / MARKER
-    text = place.read_text()
+    ours = place.read_text()
+    for other in ("", "{}", "[]", '"x"', '{"pid": "x"}', ours + " " * 2_000):
+        place.write_text(other)
+        assert_kept()
     place.unlink()
-    if marker == "link":
-        (tmp_path / "true").write_text(text)
+    assert_kept()
+    place.mkdir()
+    assert_kept()
+    place.rmdir()
+    if CAN_LINK:
+        (tmp_path / "true").write_text(ours)
         place.symlink_to(tmp_path / "true")
-    elif marker == "folder":
-        place.mkdir()
-    elif marker == "long":
-        place.write_text(text + " " * 2_000)
-    elif marker is not None:
-        place.write_text(marker)
-    before = contents(tmp_path)
+        assert_kept()
+        place.unlink()
+        (tmp_path / "true").unlink()
+    place.write_text(ours)
     remove_leftovers(tmp_path)
-    assert contents(tmp_path) == before
+    assert contents(tmp_path) == []
 
 
 def test_a_folder_that_disappears_is_reported_in_a_sentence(tmp_path: Path) -> None:
