@@ -77,23 +77,19 @@ def test_sustained_trains_for_its_time_and_reports_the_speed_it_kept(paths: Path
 
 
 @pytest.mark.slow
-def test_live_verdicts_are_not_stored_and_the_final_one_is(paths: Paths, machine: Machine) -> None:
-    run, told = run_demo(paths, machine, "standard", epochs=2)
-    assert (run.summary.verdict, "demo" in (run.summary.reasons or "").split()) == ("invalid", True)
-    assert [event.type for event in told][-2:] == ["result", "end"]
-
-
-@pytest.mark.slow
-def test_the_live_verdict_is_sent_when_it_changes(paths: Paths, machine: Machine) -> None:
-    _, told = run_demo(paths, machine, "standard", RunLimits(verdict_s=0.2), epochs=10)
+def test_the_live_verdict_is_sent_when_it_changes_and_only_the_final_one_is_stored(
+    paths: Paths, machine: Machine
+) -> None:
+    run, told = run_demo(paths, machine, "standard", RunLimits(verdict_s=0.2), epochs=10)
     verdicts = [event for event in told if isinstance(event, events.Judged)]
-    assert verdicts
     assert verdicts[0].level == "invalid"
     assert "demo" in {reason.code for reason in verdicts[0].reasons}
     assert all(
         (one.level, one.reasons, one.interrupted_t_s) != (two.level, two.reasons, two.interrupted_t_s)
         for one, two in itertools.pairwise(verdicts)
     )
+    assert (run.summary.verdict, "demo" in (run.summary.reasons or "").split()) == ("invalid", True)
+    assert [event.type for event in told][-2:] == ["result", "end"]
 
 
 class Clock:

@@ -117,17 +117,10 @@ def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(ran_pl
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"] == [planned.side for planned in diary.runs]
     assert [planned.label for planned in diary.runs] == ["one", "two", "two", "one"]
     assert list(group.runs) == diary.ended
+    assert [group.numbers[run_id] for run_id in ids] == [1, 2, 3, 4]
     workers = [event.pid for event in diary.events if isinstance(event, events.Hello)]
     assert len(set(workers)) == 4
     assert sure(judge_pairs(group).ratio) > 1.2  # on a busy computer, two pairs are not enough to be sure
-
-
-@pytest.mark.slow
-def test_a_repetition_is_stored_as_one_group(ran_plan: RanPlan) -> None:
-    _, group = ran_plan(Plan(kind="repeat", specs=(demo(),), rounds=2))
-    assert [(run.status, run.side) for run in group.runs] == [("completed", None)] * 2
-    assert [group.numbers[run.id] for run in group.runs] == [1, 2]
-    assert said("repeat.spread", runs="2").begins(report_of(group).sentence)
 
 
 @pytest.mark.slow
@@ -171,7 +164,9 @@ def test_kill_ends_a_deaf_run_and_the_plan(paths: Paths, machine: Machine, diary
 
 @pytest.mark.slow
 def test_a_failed_run_ends_the_plan_which_keeps_the_others(ran_plan: RanPlan) -> None:
-    session, group = ran_plan(ab(demo(), demo(outcome="crash"), 3))
+    asked: list[PlannedRun] = []
+    session, group = ran_plan(ab(demo(), demo(outcome="crash"), 3), confirm=asked.append)
+    assert not asked, "Epochmark sets it itself"
     assert (session.status, session.trouble) == ("failed", None)
     assert [run.status for run in group.runs] == ["completed", "failed"]
     assert said("ab.no_pair").is_all_of(report_of(group).sentence)
@@ -203,13 +198,6 @@ def test_a_plan_without_sides_asks_before_each_other_configuration(ran_plan: Ran
     session, _ = ran_plan(Plan(kind="study", specs=specs, rounds=2, by_hand=True, study=Study()), confirm=ask)
     assert [planned.number for planned in asked] == [1, 2, 3, 4]
     assert session.status == "completed"
-
-
-@pytest.mark.slow
-def test_the_user_is_not_asked_for_what_epochmark_can_set(ran_plan: RanPlan) -> None:
-    asked: list[PlannedRun] = []
-    ran_plan(ab(demo(), demo(), 1), confirm=asked.append)
-    assert not asked
 
 
 def test_a_plan_with_an_impossible_run_is_refused_before_it_is_stored(paths: Paths, machine: Machine) -> None:

@@ -77,25 +77,26 @@ def waited(script: Script, machine: Machine, *wanted_w: int | None) -> tuple[Pow
     return limits, told
 
 
-def test_it_waits_until_the_limit_is_in_force(with_card: Machine) -> None:
-    limits, told = waited(Script(370.0, 370.0, 300.0, 231.0), with_card, 230)
-    assert told == [LimitWait(230, now_w, "set 0 230") for now_w in (370.0, 370.0, 300.0)]
-    assert limits.restore_command == "set 0 None"
-
-
-def test_without_a_device_that_reports_limits_nothing_is_read(with_card: Machine) -> None:
-    script = Script(370.0)
-    script.power_limits(with_card, gpu=None).wait(planned_at(230), threading.Event())
-    assert script.left == [370.0]
-
-
-def test_a_run_without_a_limit_waits_for_the_one_found_first(with_card: Machine) -> None:
-    """Otherwise the other side of an A/B would be measured at the limit of the first one."""
-    limits, told = waited(Script(300.0, 300.0, 230.0, 230.0, 300.0), with_card, None, 230, None)
-    assert [(wait.limit_w, wait.now_w) for wait in told] == [(230, 300.0), (300.0, 230.0)]
-    assert limits.restore_command == "set 0 None", "the default is another one"
-    _, asleep = waited(Script(None), with_card, None)
-    assert asleep == []
+@pytest.mark.parametrize(
+    ("readings_w", "wanted_w", "waits_w", "restores"),
+    [
+        ((370.0, 370.0, 300.0, 231.0), (230,), [(230, 370.0), (230, 370.0), (230, 300.0)], True),
+        # Without a limit it waits for the one found first, or the other side of an A/B would have another.
+        ((300.0, 300.0, 230.0, 230.0, 300.0), (None, 230, None), [(230, 300.0), (300.0, 230.0)], True),
+        ((None,), (None,), [], False),  # asleep
+        ((368.0, 230.0, 370.0), (370, 230, 370), [], False),  # at its default
+    ],
+)
+def test_it_waits_until_the_limit_is_in_force(
+    with_card: Machine,
+    readings_w: tuple[float | None, ...],
+    wanted_w: tuple[int | None, ...],
+    waits_w: list[tuple[float, float]],
+    restores: bool,
+) -> None:
+    limits, told = waited(Script(*readings_w), with_card, *wanted_w)
+    assert told == [LimitWait(limit_w, now_w, f"set 0 {limit_w}") for limit_w, now_w in waits_w]
+    assert limits.restore_command == ("set 0 None" if restores else None)
 
 
 class Cpu:
@@ -154,13 +155,10 @@ def test_a_cpu_takes_limits_up_to_its_own(paths: Paths, machine: Machine) -> Non
     assert error.value.message == message("run.limit_out_of_range", **about)
 
 
-def test_at_the_default_nothing_has_to_be_restored(with_card: Machine) -> None:
-    limits, told = waited(Script(368.0, 230.0, 370.0), with_card, 370, 230, 370)
-    assert told == []
-    assert limits.restore_command is None
-
-
 def test_a_card_that_is_lost_ends_the_plan_and_a_cancelled_wait_does_not_raise(with_card: Machine) -> None:
+    unread = Script(370.0)
+    unread.power_limits(with_card, gpu=None).wait(planned_at(230), threading.Event())
+    assert unread.left == [370.0], "a device without limits isn't read"
     with pytest.raises(UsageError) as error:
         waited(Script(370.0), with_card, 230)
     assert error.value.message == message("run.limit_not_read")

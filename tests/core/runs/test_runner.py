@@ -74,8 +74,13 @@ def test_a_failure_is_stored_with_its_reason_and_its_epochs(
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
-def test_noise_on_stdout_harms_nothing(paths: Paths, ran: Ran, recorder: Recorder) -> None:
-    summary = ran(demo(outcome="noise"), recorder).summary
+def test_noise_on_stdout_and_a_failing_listener_harm_nothing(paths: Paths, ran: Ran, recorder: Recorder) -> None:
+    def listener(event: events.Event) -> None:
+        recorder(event)
+        message = "the view is broken"
+        raise RuntimeError(message)
+
+    summary = ran(demo(outcome="noise"), listener).summary
     assert summary.status == "completed"
     assert not recorder.of(events.Warn)
     assert b"noise 4999" in (paths.logs / f"run-{summary.id}.log").read_bytes()
@@ -91,14 +96,6 @@ def test_cancel_ends_it_and_keeps_what_was_measured(paths: Paths, machine: Machi
     assert summary.epochs_done >= 1
     assert recorder.events[-1].type == "end"
     assert not psutil.pid_exists(worker_pid(recorder))
-
-
-def test_a_failing_listener_does_not_cost_the_run(ran: Ran) -> None:
-    def listener(event: events.Event) -> None:
-        message = "the view is broken"
-        raise RuntimeError(message)
-
-    assert ran(demo(), listener).summary.status == "completed"
 
 
 def test_a_full_disk_during_a_run_is_reported_and_the_run_still_ends(
@@ -141,25 +138,29 @@ say(b'{"type":"end","status":"completed"}\\n')
 """
 
 
+NVIDIA = Gpu("A GPU", "nvidia")
+UHD = Gpu("UHD Graphics 770", "intel", source="sysfs", shares_memory=True)
+
+
 @pytest.mark.parametrize(
-    ("gpu", "os_name", "codes"),
+    ("gpu", "os_name", "device", "codes"),
     [
-        (Gpu("A GPU", "nvidia"), "Linux 6.1", ["gpu_not_used"]),
-        (Gpu("A GPU", "nvidia", source="sysfs"), "Linux 6.1", ["gpu_not_used"]),  # the driver is another one
-        (Gpu("A GPU", "nvidia"), "Windows 11", ["gpu_not_used"]),
-        (Gpu("A GPU", "intel", source="sysfs"), "Linux 6.1", ["gpu_not_used"]),
-        (Gpu("UHD Graphics 770", "intel", source="sysfs", shares_memory=True), "Linux 6.1", []),
-        (Gpu("A GPU", "apple", source="ioreg"), "macOS 15.1", ["gpu_not_used"]),
-        (Gpu("A GPU", "other", source="sysfs"), "Linux 6.1", []),  # a server's
+        (NVIDIA, "Linux 6.1", "auto", ["gpu_not_used"]),
+        (NVIDIA, "Linux 6.1", "cpu", []),
+        (NVIDIA, "Windows 11", "auto", ["gpu_not_used"]),
+        (Gpu("A GPU", "nvidia", source="sysfs"), "Linux 6.1", "auto", ["gpu_not_used"]),  # with another driver
+        (UHD, "Linux 6.1", "auto", []),
+        (Gpu("A GPU", "apple", source="ioreg"), "macOS 15.1", "auto", ["gpu_not_used"]),
+        (Gpu("A GPU", "other", source="sysfs"), "Linux 6.1", "auto", []),  # a server's
     ],
 )
 def test_an_unused_gpu_is_reported(
-    ran: Ran, machine: Machine, tmp_path: Path, gpu: Gpu, os_name: str, codes: list[str]
+    ran: Ran, machine: Machine, tmp_path: Path, gpu: Gpu, os_name: str, device: str, codes: list[str]
 ) -> None:
-    with_gpu, command = dataclasses.replace(machine, gpus=(gpu,), os_name=os_name), fake_worker(tmp_path, ON_CPU)
-    for device, expected in (("auto", codes), ("cpu", [])):
-        run = ran(msgspec.structs.replace(demo(), device=device), machine=with_gpu, command=command)
-        assert [warning.code for warning in run.warnings] == expected, device
+    with_gpu = dataclasses.replace(machine, gpus=(gpu,), os_name=os_name)
+    spec = msgspec.structs.replace(demo(), device=device)
+    run = ran(spec, machine=with_gpu, command=fake_worker(tmp_path, ON_CPU))
+    assert [warning.code for warning in run.warnings] == codes
 
 
 def test_a_gpu_without_a_build_is_reported_with_what_would_use_it(

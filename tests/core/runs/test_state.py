@@ -1,7 +1,8 @@
 """A run's events as one state: what window, command line and live verdict read of a live run."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -103,11 +104,6 @@ def followed(*seen: events.Event) -> Progress:
 MEASURE = events.Phase(name="measure", epochs=4, total_steps=40)
 
 
-def test_before_training_nothing_is_guessed() -> None:
-    for progress in (followed(), followed(events.Phase(name="data"))):
-        assert {progress.fraction, progress.remaining_s, progress.step_s, progress.loss} == {None}
-
-
 def test_a_phase_by_time_lasts_longer_if_its_first_steps_do() -> None:
     def at(t_s: float, first_index: int, *durations_s: float) -> events.Steps:
         return msgspec.structs.replace(step_events(0, first_index, *durations_s), t_s=t_s)
@@ -128,45 +124,56 @@ def test_a_phase_by_time_lasts_longer_if_its_first_steps_do() -> None:
     assert quick.remaining_s == 50.0
 
 
-def test_steps_move_the_share_that_is_done() -> None:
-    progress = followed(MEASURE)
-    assert progress.fraction == 0.0
-    progress.follow(step_events(0, 0, 9.0, 1.0, loss=2.0))
-    assert (progress.step, progress.steps_per_epoch, progress.loss) == (2, 10, 2.0)
-    assert progress.fraction == pytest.approx(2 / 40)
+FIRST_EPOCH = (MEASURE, step_events(0, 0, 50.0, *[0.5] * 9), epoch(0, validation_s=2.0))
+TIMED = events.Phase(name="measure", t_s=100.0, budget_s=60.0)
+LIMITED = events.Phase(name="measure", t_s=10.0, epochs=1, total_steps=100, budget_s=20.0)
+
+
+def steps_at(
+    t_s: float, *durations_s: float, phase: Literal["measure", "validate"] = "measure", first_index: int = 0
+) -> events.Steps:
+    return events.Steps(t_s=t_s, phase=phase, epoch=0, first_index=first_index, durations_s=durations_s)
+
+
+@pytest.mark.parametrize(
+    ("seen", "fraction", "remaining_s"),
+    [
+        ([], None, None),
+        ([events.Phase(name="data")], None, None),
+        ([MEASURE], 0.0, None),
+        ([MEASURE, step_events(0, 0, 50.0)], 1 / 40, None),  # the first step says nothing about the rest
+        ([MEASURE, step_events(0, 0, 50.0), step_events(0, 1, 1.0)], 2 / 40, 38.0),
+        (FIRST_EPOCH, 10 / 40, 30 * 0.5 + 3 * 2.0),
+        ([*FIRST_EPOCH, step_events(1, 0, *[0.5] * 4)], 14 / 40, 26 * 0.5 + 3 * 2.0),
+        ([MEASURE, step_events(3, 5, *[1.0] * 50)], 1.0, 0.0),  # more steps than announced
+        ([TIMED], 0.0, 60.0),
+        ([TIMED, steps_at(115.0, 9.0, 6.0)], 0.25, 45.0),
+        ([TIMED, steps_at(115.0, 9.0, 6.0), steps_at(130.0, 1.0, phase="validate")], 0.5, 30.0),
+        ([TIMED, steps_at(115.0, 9.0, 6.0), steps_at(999.0, 9.0, 9.0, first_index=2)], 1.0, 0.0),
+        ([LIMITED, steps_at(22.0, 6.0, 6.0)], 0.02, 8.0),  # no longer than the time that is left
+    ],
+)
+def test_how_much_is_done_and_how_much_time_is_left(
+    seen: Sequence[events.Event], fraction: float | None, remaining_s: float | None
+) -> None:
+    progress = followed(*seen)
+    assert progress.fraction == (None if fraction is None else pytest.approx(fraction))
+    assert progress.remaining_s == (None if remaining_s is None else pytest.approx(remaining_s))
+
+
+def test_steps_and_epochs_are_counted_while_measuring() -> None:
+    progress = followed(MEASURE, step_events(0, 0, 9.0))
+    assert (progress.step_s, followed().loss) == (None, None)
+    progress.follow(step_events(0, 1, 1.0, loss=2.0))
+    assert (progress.step, progress.steps_per_epoch, progress.loss, progress.step_s) == (2, 10, 2.0, 1.0)
+    progress.follow(steps_at(20.0, 1.0, phase="validate"))
+    assert progress.step == 2
     progress.follow(step_events(0, 2, *[1.0] * 8))
     assert progress.fraction == pytest.approx(10 / 40)
     progress.follow(epoch(0))
     assert (progress.epoch, progress.step) == (1, 0)
-    assert progress.fraction == pytest.approx(10 / 40)
-
-
-def test_the_first_step_of_a_run_says_nothing_about_the_rest() -> None:
-    progress = followed(MEASURE, step_events(0, 0, 50.0))
-    assert progress.step_s is None
-    assert progress.remaining_s is None
-    progress.follow(step_events(0, 1, 1.0))
-    assert progress.step_s == 1.0
-
-
-def test_time_left_comes_from_measured_steps_and_validation() -> None:
-    progress = followed(MEASURE, step_events(0, 0, 50.0, *[0.5] * 9), epoch(0, validation_s=2.0))
-    assert progress.remaining_s == pytest.approx(30 * 0.5 + 3 * 2.0)
-    progress.follow(step_events(1, 0, *[0.5] * 4))
-    assert progress.remaining_s == pytest.approx(26 * 0.5 + 3 * 2.0)
-
-
-def test_time_left_is_known_only_while_measuring() -> None:
-    progress = followed(MEASURE, step_events(0, 0, 1.0, 1.0))
-    assert progress.remaining_s is not None
     progress.follow(events.Phase(name="evaluate"))
     assert progress.remaining_s is None
-
-
-def test_more_steps_than_announced_never_pass_the_end() -> None:
-    progress = followed(MEASURE, step_events(3, 5, *[1.0] * 50))
-    assert progress.fraction == 1.0
-    assert progress.remaining_s == 0.0
 
 
 def test_measuring_starts_over_after_the_warm_up() -> None:
@@ -177,21 +184,3 @@ def test_measuring_starts_over_after_the_warm_up() -> None:
     assert progress.fraction == 1.0
     progress.follow(events.Phase(name="measure", epochs=1, total_steps=60))
     assert (progress.fraction, progress.epochs, progress.steps_per_epoch) == (0.0, 1, 60)
-
-
-def test_progress_of_a_timed_run_follows_its_time() -> None:
-    progress = followed(events.Phase(name="measure", t_s=100.0, budget_s=60.0))
-    assert (progress.fraction, progress.remaining_s) == (0.0, 60.0)
-    progress.follow(events.Steps(t_s=115.0, phase="measure", epoch=0, first_index=0, durations_s=(9.0, 6.0)))
-    assert (progress.fraction, progress.remaining_s) == (0.25, 45.0)
-    progress.follow(events.Steps(t_s=130.0, phase="validate", epoch=0, first_index=0, durations_s=(1.0,)))
-    assert (progress.fraction, progress.remaining_s, progress.step) == (0.5, 30.0, 2)
-    progress.follow(events.Steps(t_s=999.0, phase="measure", epoch=0, first_index=2, durations_s=(9.0, 9.0)))
-    assert (progress.fraction, progress.remaining_s) == (1.0, 0.0)
-
-
-def test_steps_take_no_longer_than_the_time_that_is_left() -> None:
-    limited = events.Phase(name="measure", t_s=10.0, epochs=1, total_steps=100, budget_s=20.0)
-    slow = events.Steps(t_s=22.0, phase="measure", epoch=0, first_index=0, durations_s=(6.0, 6.0))
-    progress = followed(limited, slow)
-    assert (progress.fraction, progress.remaining_s) == (0.02, 8.0)

@@ -215,52 +215,28 @@ def test_another_computers_words_are_kept_without_its_folders_and_addresses(
 STEPS = events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,))
 
 
-def clocks(
-    sent_s: list[float],
-    held_up: list[tuple[float, float]],
-    *,
-    rate: float = 1.0,
-    jitter_s: float = 0.001,
-    full_from_s: float = 1e9,
-) -> dict[str, float]:
-    """Return what the second clock says of lines that are sent at these times.
-
-    Args:
-        held_up: When this process was held up, from and to: it can neither read nor look at its clock.
-        full_from_s: When the queue behind the reader is full: from then on, each line takes it 0.3 s.
-        rate: Seconds of the worker's clock in each second.
-    """
+def clocks(step_s: float, seconds: float, *, rate: float = 1.0, jitter_s: float = 0.001) -> dict[str, float]:
+    """Return what the second clock says of steps; the worker's clock shows `rate` seconds in each second."""
     now_s, chance = 0.0, random.Random(1)
     second = SecondClock(clock=lambda: now_s)
-    for each_s in sent_s:
+    for number in range(1, int(seconds / step_s)):
         second.asked()
-        now_s = max(now_s + 0.0001, each_s + chance.uniform(0, jitter_s))
-        now_s = next((end_s for begin_s, end_s in held_up if begin_s <= now_s < end_s), now_s)
-        second.heard(msgspec.structs.replace(STEPS, t_s=each_s * rate))
-        now_s += 0.3 if now_s > full_from_s else 0.0
+        now_s = max(now_s + 0.0001, step_s * number + chance.uniform(0, jitter_s))
+        second.heard(msgspec.structs.replace(STEPS, t_s=step_s * number * rate))
     return second.metrics()
 
 
-def behind(metrics: dict[str, float]) -> float:
-    return 1 - metrics["worker_clock_s"] / metrics["parent_clock_s"]
-
-
-def every(step_s: float, seconds: float) -> list[float]:
-    return [step_s * number for number in range(1, int(seconds / step_s))]
-
-
-@pytest.mark.parametrize("step_s", [0.1, 0.7, 2.0])
-@pytest.mark.parametrize("rate", [0.5, 0.9, 1.0])
-def test_it_measures_how_fast_the_workers_clock_runs(step_s: float, rate: float) -> None:
-    assert behind(clocks(every(step_s, 40), [], rate=rate)) == pytest.approx(1 - rate, abs=0.002)
-
-
-def test_a_busy_computer_delivers_late_and_unevenly() -> None:
-    assert abs(behind(clocks(every(0.1, 30), [], jitter_s=0.3))) < 0.002
-
-
-def test_a_few_seconds_are_too_short_to_tell() -> None:
-    assert clocks(every(0.1, 2), []) == {}
+@pytest.mark.parametrize(
+    ("step_s", "rate", "jitter_s"),
+    [
+        *((step_s, rate, 0.001) for step_s in (0.1, 0.7, 2.0) for rate in (0.5, 0.9, 1.0)),
+        (0.1, 1.0, 0.3),  # a busy computer delivers late and unevenly
+    ],
+)
+def test_it_measures_how_fast_the_workers_clock_runs(step_s: float, rate: float, jitter_s: float) -> None:
+    metrics = clocks(step_s, 40, rate=rate, jitter_s=jitter_s)
+    assert metrics["worker_clock_s"] / metrics["parent_clock_s"] == pytest.approx(rate, abs=0.002)
+    assert clocks(step_s, 2) == {}, "too short to tell"
 
 
 def test_only_the_promptest_arrival_of_a_quarter_second_is_kept() -> None:
