@@ -14,6 +14,7 @@ from app.core.verdict.boost import is_burstable_instance, may_slow_down
 from app.core.verdict.bottleneck import bottleneck_text, explain
 from app.core.verdict.context import TelemetryWindow
 from tests.build import environment_of, machine_of, measured, quiet_run, record, telemetry_of, with_telemetry
+from tests.core.hardware.made_up import write
 from tests.saying import said
 from tests.sure import sure
 from workloads.protocol import events
@@ -96,12 +97,6 @@ def test_half_precision_is_advised_where_it_is_not_used(stored_run: Run) -> None
         assert (said("bottleneck.half_precision").is_in(text(run))) == advised
 
 
-def test_physical_cores_are_enough(stored_run: Run) -> None:
-    found = sure(explain(on_cpu(stored_run, 50.0)))
-    assert found.code == "physical_cores"
-    assert said("bottleneck.physical_cores", there="16", busy="8").is_all_of(found.text)
-
-
 @pytest.mark.parametrize(
     ("busy_pct", "cores", "changes", "expected"),
     [
@@ -113,12 +108,16 @@ def test_physical_cores_are_enough(stored_run: Run) -> None:
         (98.0, (1, 1), {}, "cpu_bound"),
         (24.0, (8, 16), {"threads": 4}, "few_threads"),
         (10.0, (8, 16), {"threads": 4}, "cores_idle"),
+        (50.0, (8, 16), {}, "physical_cores"),
     ],
 )
 def test_processors(
     stored_run: Run, busy_pct: float, cores: tuple[int, int], changes: dict[str, Any], expected: str
 ) -> None:
-    assert code(on_cpu(stored_run, busy_pct, cores, **changes)) == expected
+    run = on_cpu(stored_run, busy_pct, cores, **changes)
+    assert code(run) == expected
+    physical = said("bottleneck.physical_cores", there="16", busy="8")
+    assert physical.is_all_of(text(run)) == (expected == "physical_cores")
 
 
 @pytest.mark.parametrize(
@@ -175,12 +174,8 @@ def test_throttling_comes_first_with_its_time(stored_run: Run) -> None:
     assert said("bottleneck.throttled", how=said("bottleneck.held_down", device="CPU"), **shown).is_all_of(
         text(run)
     )
-
-
-def test_a_power_supply_is_not_cured_by_cooling(stored_run: Run) -> None:
-    assert not said("bottleneck.better_cooling").is_in(
-        text(on_gpu(stored_run, 97.0, throttle_reasons=["power brake"]))
-    )
+    power = text(on_gpu(stored_run, 97.0, throttle_reasons=["power brake"]))
+    assert not said("bottleneck.better_cooling").is_in(power), "no cooling cures a power supply"
 
 
 def test_a_falling_clock_is_reported_with_its_time(stored_run: Run) -> None:
@@ -276,20 +271,13 @@ def test_signs_of_a_boost(
 @pytest.mark.parametrize(
     ("product", "is_burstable"),
     [
-        ("t3.micro", True),
-        ("t2.large", True),
-        ("t4g.small", True),
-        ("m5.large", False),
-        ("Z790 AORUS", False),
-        ("", False),
+        *(("t3.micro", True), ("t2.large", True), ("t4g.small", True)),
+        *(("m5.large", False), ("Z790 AORUS", False), ("", False)),
     ],
 )
 def test_instances_that_compute_on_credit(
     machine: Machine, tmp_path: Path, product: str, is_burstable: bool
 ) -> None:
-    name = tmp_path / "sys/class/dmi/id/product_name"
-    name.parent.mkdir(parents=True)
-    name.write_text(f"{product}\n")
+    write(tmp_path, {"sys/class/dmi/id/product_name": product})
     assert is_burstable_instance(tmp_path) is is_burstable
-    guest = replace(machine, **GUEST)
-    assert may_slow_down(guest, window(None), is_burstable=is_burstable) is is_burstable
+    assert may_slow_down(replace(machine, **GUEST), window(None), is_burstable=is_burstable) is is_burstable

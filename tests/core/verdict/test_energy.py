@@ -118,6 +118,9 @@ def test_without_a_counter_the_power_is_integrated(stored_run: Run) -> None:
     # The integral of 100 + 2 t is 100 t + t².
     assert energy.epochs_j == pytest.approx((1300.0, 1500.0, 1700.0))
     assert energy.total_j == pytest.approx(4500 + 45**2)
+    told = text(energy_used(with_columns(with_samples(stored_run, gpu_looks(power_w=lambda _: 100.0)))))
+    gpu = said("note.energy_of_gpu", energy_j="4.5 kJ (1.2 Wh)", source=said("note.energy_by_power"))
+    assert said("note.energy", parts=gpu).is_all_of(told)
 
 
 @pytest.mark.parametrize(
@@ -175,13 +178,6 @@ def test_the_energy_of_several_gpus_is_unknown_instead_of_the_first_ones(stored_
     columns = energy_columns(with_samples(stored_run, looks, summary=several))
     assert columns["gpu_energy_j"] is None
     assert columns["gpu_energy_basis"] is None
-
-
-def test_the_sentence_says_where_it_comes_from(stored_run: Run) -> None:
-    run = with_samples(stored_run, gpu_looks(power_w=lambda _: 100.0))
-    told = text(energy_used(with_columns(run)))
-    gpu = said("note.energy_of_gpu", energy_j="4.5 kJ (1.2 Wh)", source=said("note.energy_by_power"))
-    assert said("note.energy", parts=gpu).is_all_of(told)
 
 
 def test_energies_for_people() -> None:

@@ -83,6 +83,7 @@ def test_the_share_is_among_the_first_facts(database: Database, machine: Machine
         {"threads": 1},
         {"status": "failed"},
         {"deleted_at": "2026-01-01T00:00:00Z"},
+        {"environment": msgspec.structs.replace(ENVIRONMENT, tf32=True)},
     ],
 )
 def test_a_peak_of_another_kind_is_none(database: Database, machine: Machine, columns: dict[str, Any]) -> None:
@@ -92,16 +93,18 @@ def test_a_peak_of_another_kind_is_none(database: Database, machine: Machine, co
     assert (share.peak_flop_per_s, sure(peak_text(share)).code) == (None, "note.no_peak")
 
 
-def test_the_peak_of_several_devices_is_unknown(database: Database, machine: Machine) -> None:
-    run = store_run(database, machine, settings="devices=2")
-    store_peak(database, machine, 2e9)
-    assert load_run(database, run).peak is None
-
-
-def test_another_machine_has_another_peak(database: Database, machine: Machine) -> None:
-    run = store_run(database, machine)
-    store_peak(database, replace(machine, cpu_name="Other CPU"), 2e9)
-    assert share_of(database, run).share_pct is None
+@pytest.mark.parametrize(
+    ("settings", "cpu_name", "share_pct"),
+    [("cool_down=off", "Test CPU", 25.0), ("", "Other CPU", None), ("devices=2", "Test CPU", None)],
+)
+def test_the_peak_is_of_one_device_of_this_computer_with_any_setting(
+    database: Database, machine: Machine, settings: str, cpu_name: str, share_pct: float | None
+) -> None:
+    run = store_run(database, machine, settings=settings)
+    store_peak(database, replace(machine, cpu_name=cpu_name), 4e9)
+    peak = load_run(database, run).peak
+    assert (peak is None) == (settings == "devices=2")
+    assert (peak and peak.share_pct) == (share_pct and pytest.approx(share_pct))
 
 
 def test_a_busy_or_cut_measurement_does_not_lower_or_raise_the_peak(database: Database, machine: Machine) -> None:
@@ -185,12 +188,6 @@ def as_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def test_a_peak_with_tensorfloat_is_none_for_a_run_without(database: Database, machine: Machine) -> None:
-    run_id = store_run(database, machine)
-    store_peak(database, machine, 4e9, environment=msgspec.structs.replace(ENVIRONMENT, tf32=True))
-    assert share_of(database, run_id).peak_flop_per_s is None
-
-
 def test_the_share_is_at_the_speed_of_the_headline(database: Database, machine: Machine) -> None:
     """Of 0.2 s, like the mean, although most steps take half as long."""
     model = events.Model(parameters_count=1, flops_per_example=1_000_000)
@@ -226,9 +223,3 @@ def test_the_gradients_take_as_long_as_the_same_devices_need(
     assert sure(run.exchange).duration_s == (None if duration_s is None else pytest.approx(duration_s))
     (reason,) = (each for each in judge(run).reasons if each.code == "exchange")
     assert sure(reason.said).code == ("note.no_exchange" if duration_s is None else "note.exchange")
-
-
-def test_the_peak_counts_for_runs_with_other_settings(database: Database, machine: Machine) -> None:
-    run_id = store_run(database, machine, settings="cool_down=off")
-    store_peak(database, machine, 4e9)
-    assert share_of(database, run_id).share_pct == pytest.approx(25)

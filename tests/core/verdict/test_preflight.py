@@ -102,18 +102,23 @@ def test_battery_use_is_reported_with_its_share_of_the_time() -> None:
     )
 
 
-@pytest.mark.parametrize(("device", "codes"), [("gpu:1", 2), ("gpu:0", 0), ("cpu", 0), ("auto", 0)])
-def test_only_the_gpu_that_would_run_matters(device: str, codes: int) -> None:
-    assert len(told(replace(QUIET, gpus=busy_gpu(1)), device=device)) == codes
+RADEON = (Gpu("Radeon RX 7900", "amd"),)  # which the engine can't use
 
 
-def test_without_a_gpu_auto_is_the_processor() -> None:
-    assert told(replace(QUIET, gpus=busy_gpu(0)), machine=replace(MACHINE, gpus=())) == {}
-
-
-def test_a_gpu_that_the_engine_cannot_use_is_not_the_one_of_auto() -> None:
-    radeon = replace(MACHINE, gpus=(Gpu("Radeon RX 7900", "amd"),))
-    assert told(replace(QUIET, gpus=busy_gpu(0)), machine=radeon) == {}
+@pytest.mark.parametrize(
+    ("gpus", "busy", "device", "codes"),
+    [
+        (MACHINE.gpus, 1, "gpu:1", 2),
+        (MACHINE.gpus, 1, "gpu:0", 0),
+        (MACHINE.gpus, 1, "cpu", 0),
+        (MACHINE.gpus, 1, "auto", 0),
+        ((), 0, "auto", 0),
+        (RADEON, 0, "auto", 0),
+    ],
+)
+def test_only_the_gpu_that_would_run_matters(gpus: tuple[Gpu, ...], busy: int, device: str, codes: int) -> None:
+    look = replace(QUIET, gpus=busy_gpu(busy))
+    assert len(told(look, machine=replace(MACHINE, gpus=gpus), device=device)) == codes
 
 
 def test_the_latest_telemetry_shows_how_much_memory_is_free() -> None:

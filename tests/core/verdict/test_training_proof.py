@@ -50,15 +50,7 @@ def stored(database: Database, spec: RunSpec, lines: str) -> Run:
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("case", FIRST)
-def test_the_plainest_cheats_are_found_out_and_honest_work_is_not(case: str, runs: dict[str, Run]) -> None:
-    check(case, runs[case])
-    assert not CASES[case].real or runs[case].summary.data_source == "real"
-
-
-@pytest.mark.engine
-@pytest.mark.long
-@pytest.mark.parametrize("case", LATER)
+@pytest.mark.parametrize("case", [*FIRST, *(pytest.param(case, marks=pytest.mark.long) for case in LATER)])
 def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, runs: dict[str, Run]) -> None:
     check(case, runs[case])
     assert not CASES[case].real or runs[case].summary.data_source == "real"
@@ -83,13 +75,9 @@ def test_the_evidence_is_shown(runs: dict[str, Run]) -> None:
 
 
 @pytest.mark.long
-def test_a_smaller_last_batch_counts_as_it_is_and_validation_not_at_all(runs: dict[str, Run]) -> None:
+def test_what_a_last_batch_and_a_loss_scale_leave_out_is_counted_as_it_is(runs: dict[str, Run]) -> None:
     metrics = runs["honest_last_batch"].metrics
-    assert metrics["examples_done"] == metrics["examples_asked"] == 2 * 60_000
-
-
-@pytest.mark.long
-def test_what_a_loss_scale_skips_is_counted_as_seen(runs: dict[str, Run]) -> None:
+    assert metrics["examples_done"] == metrics["examples_asked"] == 2 * 60_000, "validation isn't counted"
     metrics = runs["honest_float16"].metrics
     assert "updates_done" not in metrics
     assert metrics["examples_done"] == metrics["examples_asked"] == 512

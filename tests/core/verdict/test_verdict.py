@@ -26,7 +26,6 @@ from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from tests.build import in_database, measured, quiet_run, slower, telemetry_of, with_telemetry
 from tests.core.runs.running import start_run
-from tests.core.verdict import changes
 from tests.core.verdict.changes import DISTURBED, codes, quick, summarised
 from tests.ordinary import KINDS
 from tests.replay import MACHINE
@@ -35,7 +34,7 @@ from tests.tools.ordinary import epochs_codes, quick_codes
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import Preset
+from workloads.protocol.spec import Preset, RunSpec
 
 pytestmark = pytest.mark.long
 
@@ -212,15 +211,21 @@ def events_of(preset: Preset, epochs: int, device: str) -> list[events.Event]:
     return told
 
 
+def stored(database: Database, spec: RunSpec, machine: Machine, told: list[events.Event]) -> Run:
+    run_id = begin_run(database, spec, CATALOGUE[spec.workload], machine)
+    writer = RunWriter(database, run_id)
+    for seq, event in enumerate(told):
+        writer.add(msgspec.structs.replace(event, seq=seq))
+    writer.finish("completed", None)
+    return load_run(database, run_id)
+
+
 @pytest.mark.parametrize("has_interval", [True, False])
 @pytest.mark.parametrize("is_guest", [True, False])
 def test_what_a_workload_reports_itself_is_judged_alike_too(
     database: Database, is_guest: bool, has_interval: bool
 ) -> None:
-    workload = CATALOGUE["matmul"]
     machine = replace(MACHINE, **(GUEST if is_guest else OWN))
-    run_id = begin_run(database, workload.default_spec(device="cpu"), workload, machine)
-    writer = RunWriter(database, run_id)
     reported = {"flop_per_s": 1e11} | (
         {"flop_per_s_low": 0.999e11, "flop_per_s_high": 1.001e11} if has_interval else {}
     )
@@ -230,14 +235,10 @@ def test_what_a_workload_reports_itself_is_judged_alike_too(
         *(events.Metric(t_s=60.0, key=key, value=value) for key, value in reported.items()),
         *(events.TelemetryEvent(t_s=float(second), telemetry=telemetry_of({})) for second in range(1, 60)),
     ]
-    for seq, event in enumerate(told):
-        writer.add(msgspec.structs.replace(event, seq=seq))
-    writer.finish("completed", None)
-    run = load_run(database, run_id)
+    run = stored(database, CATALOGUE["matmul"].default_spec(device="cpu"), machine, told)
     assert run.summary.value == 1e11
     assert (run.summary.value_low is None) == (not has_interval)
-    codes = [reason.code for reason in judge(run).reasons if reason.level != "fact"]
-    assert codes == (["shared_host"] if is_guest else [])
+    assert codes(run) == (["shared_host"] if is_guest else [])
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -255,15 +256,9 @@ def test_the_same_steps_are_judged_alike(database: Database, preset: Preset, epo
         epochs=epochs,
         batch_size=math.ceil(workload.samples_per_epoch / (STEPS // epochs)),
     )
-    run_id = begin_run(database, spec, workload, replace(MACHINE, **described))
-    writer = RunWriter(database, run_id)
-    for seq, event in enumerate(events_of(preset, epochs, device)):
-        writer.add(msgspec.structs.replace(event, seq=seq))
-    writer.finish("completed", None)
-    run = load_run(database, run_id)
+    run = stored(database, spec, replace(MACHINE, **described), events_of(preset, epochs, device))
     verdict = judge(run)
-    codes = [reason.code for reason in verdict.reasons if reason.level != "fact"]
-    assert (verdict.level, codes) == (("caution", ["shared_host"]) if is_shared else ("valid", []))
+    assert (verdict.level, codes(run)) == (("caution", ["shared_host"]) if is_shared else ("valid", []))
     ends = run.summary.value_low, run.summary.value_high
     half_pct = half_interval_pct(run.summary.metric, run.summary.value, *ends)
     if is_shared:
@@ -280,17 +275,16 @@ def test_the_same_steps_are_judged_alike(database: Database, preset: Preset, epo
     [(("desktop", "workstation"), 0.9), (("laptop", "small laptop"), 0.7)],
 )
 def test_quick_is_valid_on_ordinary_computers(kinds: tuple[str, ...], share: float) -> None:
-    codes = [quick_codes(kind, random.Random(f"{kind} {number}")) for kind in kinds for number in range(10)]
-    assert sum(not each for each in codes) >= share * len(codes), codes
-    assert {code for each in codes for code in each} <= {"interval_wide"}
+    found = [quick_codes(kind, random.Random(f"{kind} {number}")) for kind in kinds for number in range(10)]
+    assert sum(not each for each in found) >= share * len(found), found
+    assert {code for each in found for code in each} <= {"interval_wide"}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epochs", [3, 10])
 def test_whole_epochs_are_valid_on_ordinary_computers(kind: str, epochs: int) -> None:
-    codes = [epochs_codes(epochs)(kind, random.Random(number)) for number in range(3)]
-    assert codes == [[]] * 3
+    assert [epochs_codes(epochs)(kind, random.Random(number)) for number in range(3)] == [[]] * 3
 
 
 @pytest.mark.parametrize(
@@ -316,5 +310,5 @@ def test_the_same_precision_is_valid_with_any_preset(
     if epochs == 8:
         ends = {"value_low": 40 * (1 - half_pct / 100), "value_high": 40 * (1 + half_pct / 100)}
         summary |= ends | {"confidence_pct": 95.0}
-    run = replace(changes.summarised(**summary)(quiet_run(stored_run, 0)), steps=steps, epochs=())
+    run = replace(summarised(**summary)(quiet_run(stored_run, 0)), steps=steps, epochs=())
     assert ("interval_wide" in {reason.code for reason in judge(run).reasons}) == is_wide
