@@ -121,7 +121,9 @@ def test_runs_on_a_divided_cpu_are_compared_only_with_each_other(
     assert is_usable(run) == usable
 
 
-def test_runs_on_other_cards_are_comparable_and_differ(summary: RunSummary) -> None:
+def test_runs_on_other_cards_or_without_tf32_are_comparable_and_differ(summary: RunSummary) -> None:
+    assert run_refusal(summary, without := replace(summary, settings="tf32=off")) is None
+    assert differences(summary, without) == ("without TF32",)
     run = replace(summary, device="gpu:0", device_name="RTX 4070", settings="devices=2")
     apart = replace(run, settings="devices=2 gpus=0,2")
     assert run_refusal(run, apart) is None

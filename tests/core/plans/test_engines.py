@@ -1,27 +1,23 @@
 """Engines against each other: the order of runs, ties, and what is missing."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-
-import pytest
 
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.engines import engine_rows, engine_specs, specs_with
 from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, RunSummary
-from app.core.report.card import Table
 from app.core.runs.runner import Runner
 from app.core.titles import workload_title
 from tests.build import ask
 from tests.conftest import pretend_installed
-from tests.recording import recorded_run
 from tests.saying import has_at_its_core, said
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 ENGINES = ("tensorflow", "torch", "jax")
+VALUES: tuple[list[float | None], ...] = ([10.0, 10.1, 10.0], [20.1, 20.0, 20.2], [10.1, 9.95, 10.1])
 
 
 def plan(*workloads: str, times: int = 3) -> Plan:
@@ -51,7 +47,7 @@ def test_neighbours_change_places_and_workloads_stay_together() -> None:
 
 
 def test_the_fastest_is_named_with_how_far_the_others_are(summary: RunSummary) -> None:
-    stored = group(summary, [10.0, 10.1, 10.0], [20.1, 20.0, 20.2], [10.1, 9.95, 10.1])
+    stored = group(summary, *VALUES)
     (row,) = engine_rows(stored)
     assert [(cell.engine, cell.median, cell.is_fastest, cell.is_level) for cell in row.cells] == [
         ("tensorflow", 10.0, True, False),
@@ -157,30 +153,8 @@ def test_each_engine_uses_its_own_first_cards() -> None:
     ]
 
 
-VALUES = {"tensorflow": (10.0, 10.1, 10.0), "torch": (20.1, 20.0, 20.2), "jax": (10.1, 9.95, 10.1)}
-
-
-def table_of(run: RunSummary, workloads: tuple[str, ...], values: Mapping[str, tuple[float, ...]]) -> Table:
-    specs = tuple(CATALOGUE[name].default_spec(engine=engine) for name in workloads for engine in ENGINES)
-    plan = Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, rounds=3)
-    left = {(name, engine): list(values.get(engine, ())) for name in workloads for engine in ENGINES}
-    runs = []
-    for planned in plan.runs():
-        several = left[planned.spec.workload, planned.spec.engine]
-        value = several.pop(0) if several else None
-        status = "failed" if value is None else "completed"
-        changes = {"workload": planned.spec.workload, "engine": planned.spec.engine, "status": status}
-        runs.append(replace(run, id=planned.number, value=value, **changes))  # type: ignore[arg-type]
-    return report_of(Group(id=1, created_at="", plan=plan, runs=tuple(runs))).table()
-
-
-@pytest.fixture
-def run() -> RunSummary:
-    return replace(recorded_run().summary, verdict="valid")
-
-
-def test_engines_of_one_workload_stand_in_order_with_their_distance(run: RunSummary) -> None:
-    table = table_of(run, ("mnist_mlp",), VALUES)
+def test_engines_of_one_workload_stand_in_order_with_their_distance(summary: RunSummary) -> None:
+    table = report_of(group(summary, *VALUES)).table()
     first, second, third = table.rows
     assert first == ("TensorFlow", "10.0", sentence("engine_page.fastest"))
     assert second[:2] == ("JAX", "10.1")
@@ -189,18 +163,13 @@ def test_engines_of_one_workload_stand_in_order_with_their_distance(run: RunSumm
     assert third[2].startswith("2.00× (")
     assert table.headings[1] == "s / epoch"
     assert table.is_best == (True, True, False), "the difference of the first two isn't shown"
+    best, *others = report_of(group(summary, [], [], [5.0, 5.1, 5.0])).table().rows
+    assert best == ("JAX", "5.00", sentence("engine_page.fastest"))
+    no_result = sentence("cli.no_result")
+    assert sorted(others) == [("PyTorch", no_result, ""), ("TensorFlow", no_result, "")]
 
 
-def test_an_engine_without_a_result_comes_last(run: RunSummary) -> None:
-    first, *others = table_of(run, ("mnist_mlp",), {"jax": (5.0, 5.1, 5.0)}).rows
-    assert first == ("JAX", "5.00", sentence("engine_page.fastest"))
-    assert sorted(others) == [
-        ("PyTorch", sentence("cli.no_result"), ""),
-        ("TensorFlow", sentence("cli.no_result"), ""),
-    ]
-
-
-def test_several_workloads_have_a_column_and_their_name_once(run: RunSummary) -> None:
-    names = [row[0] for row in table_of(run, ("mnist_mlp", "fcn_r"), VALUES).rows]
+def test_several_workloads_have_a_column_and_their_name_once(summary: RunSummary) -> None:
+    whole = group(summary, *([*each, *each] for each in VALUES), asked=plan("mnist_mlp", "fcn_r"))
     titles = [workload_title(name) for name in ("mnist_mlp", "fcn_r")]
-    assert names == [titles[0], "", "", titles[1], "", ""]
+    assert [row[0] for row in report_of(whole).table().rows] == [titles[0], "", "", titles[1], "", ""]

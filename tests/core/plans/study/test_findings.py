@@ -1,7 +1,7 @@
 """What studies say: only what their runs show, with the figures behind it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,13 +21,12 @@ from app.core.report.export import PLAN_FORMATS, plan_lines
 from app.core.runs.memory_check import tokens_at_a_time
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
-from tests.build import Outcome, Store, load_study, plan_preset, set_fields, store_study, study_report
+from tests.build import Outcome, Store, load_study, plan_preset, set_fields, study_report
 from tests.conftest import pretend_installed
 from tests.saying import said
 from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
-from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 CIFAR = CATALOGUE["cifar10_keras_cnn"]
@@ -76,13 +75,9 @@ def test_lack_of_memory_is_a_limit_not_a_failure(study: Make) -> None:
     assert not any("failed" in line.lower() for line in lines)
 
 
-def test_a_batch_that_spills_does_not_fit(database: Database, machine: Machine, runner: Runner) -> None:
-    plan = plan_preset("batch", runner)
-
-    def outcome(spec: RunSpec) -> Outcome:  # the largest ones are the fastest, but not in the GPU's memory
-        return 40.0 - spec.batch_size / 100
-
-    result = store_study(database, machine, plan, outcome)
+def test_a_batch_that_spills_does_not_fit(database: Database, study: Make) -> None:
+    # The largest ones are the fastest, but not in the GPU's memory.
+    result = study("batch", lambda spec: 40.0 - spec.batch_size / 100)
     assert said("studies.batch_best", batch="1,024").is_in(findings(result)[0])
     for run in result.group.runs:
         if run.batch_size >= 512:
@@ -142,13 +137,10 @@ def test_more_cpus_are_slower_only_beyond_both_intervals(study: Make, of_16: flo
 
 
 def test_what_cannot_be_told_apart_is_not_ranked(study: Make) -> None:
-    rounds = {None: iter((39.0, 40.0, 41.0)), True: iter((40.5, 39.5, 40.3)), False: iter((50.0, 50.2, 50.1))}
-    kinds = {True: True, False: None}
-
-    def outcome(spec: RunSpec) -> Outcome:
-        return next(rounds[False if spec.onednn is False else kinds[spec.jit]])
-
-    lines = findings(study("software", outcome))
+    usual, compiled, without = iter((39.0, 40.0, 41.0)), iter((40.5, 39.5, 40.3)), iter((50.0, 50.2, 50.1))
+    lines = findings(
+        study("software", lambda spec: next(without if spec.onednn is False else compiled if spec.jit else usual))
+    )
     assert said("studies.fastest_is", points="TensorFlow, TensorFlow compiled").is_all_of(lines[0])
     assert lines[1].startswith("1.25× (1.")
 
@@ -211,15 +203,9 @@ def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make,
         assert only(Figure, card.chart).series
 
 
-def in_phase(
-    prediction_of_jax: float, prediction: float, training_of_jax: float, training: float
-) -> Callable[[RunSpec], Outcome]:
-    def outcome(spec: RunSpec) -> Outcome:
-        if spec.workload.endswith("_inference"):
-            return prediction_of_jax if spec.engine == "jax" else prediction
-        return training_of_jax if spec.engine == "jax" else training
-
-    return outcome
+def in_phase(prediction_jax: float, prediction: float, jax: float, usual: float) -> Callable[[RunSpec], Outcome]:
+    values = {(True, "jax"): prediction_jax, (True, "tensorflow"): prediction, (False, "jax"): jax}
+    return lambda spec: values.get((spec.workload.endswith("_inference"), spec.engine), usual)
 
 
 @pytest.mark.parametrize(
@@ -272,48 +258,43 @@ def test_sizing_says_how_many_cpus_are_enough_and_what_limited_them(study: Make)
     assert "4: GPU-bound." in lines
 
 
-def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
-    result = study("convergence", lambda _: 40.0)
-    curves = {50: (0.30, 0.50, 0.60), 100: (0.35, 0.45, 0.55), 400: (0.2, 0.3, 0.4)}
-    lasts_s = {50: 60.0, 100: 40.0, 400: 30.0}
+def curves_of(
+    result: StudyResult,
+    accuracies_of: Callable[[int], Sequence[float]] = lambda _: (0.2, 0.3),
+    lasts_s: Callable[[int], float] = lambda _: 30.0,
+) -> Details:
+    """Return details with an epoch for each accuracy that a batch size reaches, which lasts so long."""
     epochs = {}
     for point in result.done:
         size = point.spec.batch_size
         epochs[sure(point.best_run).id] = tuple(
-            Epoch(index=number, duration_s=lasts_s[size], train_s=1.0, loss=2.0 - accuracy, accuracy=accuracy)
-            for number, accuracy in enumerate(curves[size])
+            Epoch(index=number, duration_s=lasts_s(size), train_s=1.0, loss=2.0 - accuracy, accuracy=accuracy)
+            for number, accuracy in enumerate(accuracies_of(size))
         )
-    lines = findings(result, Details(epochs=epochs))
+    return Details(epochs=epochs)
+
+
+def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
+    result = study("convergence", lambda _: 40.0)
+    accuracies = {50: (0.30, 0.50, 0.60), 100: (0.35, 0.45, 0.55), 400: (0.2, 0.3, 0.4)}
+    lasts_s = {50: 60.0, 100: 40.0, 400: 30.0}
+    details = curves_of(result, lambda size: accuracies[size], lambda size: lasts_s[size])
     ways = ((100, 80.0), (400, 90.0), (50, 120.0))
     times = [
         sentence("studies.time_with", point=sentence("studies.batch_of", batch=size), time_s=time_s)
         for size, time_s in ways
     ]
-    assert lines[0] == sentence("studies.times_to", accuracy=40.0, times=times)
-    figure = only(Figure, study_report(result, Details(epochs=epochs)).card().chart)
+    assert findings(result, details)[0] == sentence("studies.times_to", accuracy=40.0, times=times)
+    figure = only(Figure, study_report(result, details).card().chart)
     assert said("metric.loss").is_all_of(figure.name)
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
 
 
 def test_failures_and_doubts_are_told_once_each(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200)}, runner)
-
-    def outcome(spec: RunSpec) -> Outcome:
-        return 40.0 if spec.batch_size == 50 else "crashed"
-
-    lines = findings(stored(plan, outcome, verdict="caution"))
+    lines = findings(stored(plan, lambda spec: 40.0 if spec.batch_size == 50 else "crashed", verdict="caution"))
     assert lines.count("100, 200: It ended.") == 1
     assert said("studies.cautions", runs="1").is_in(lines)
-
-
-def curves_of(result: StudyResult) -> Details:
-    epochs = {}
-    for point in result.done:
-        epochs[sure(point.best_run).id] = tuple(
-            Epoch(index=number, duration_s=30.0, train_s=1.0, loss=2.0 - number, accuracy=0.2 + 0.1 * number)
-            for number in range(2)
-        )
-    return Details(epochs=epochs)
 
 
 def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(runner: Runner, stored: Store) -> None:
@@ -367,9 +348,6 @@ def test_sizing_says_whether_memory_grows(study: Make, settled_bytes: int | None
     assert [line for line in lines if any(each.is_all_of(line) for each in growth)] == wanted
 
 
-Rates = Callable[[int, int], dict[str, float]]
-
-
 @pytest.fixture
 def folders(tmp_path: Path) -> list[str]:
     places = [tmp_path / "fast drive", tmp_path / "slow drive"]
@@ -385,7 +363,7 @@ def result(runner: Runner, stored: Store, folders: list[str]) -> StudyResult:
     return stored(plan, lambda _: 100.0, device="gpu:0")
 
 
-def measured(result: StudyResult, rates: Rates, spread: float = 1.01) -> Details:
+def measured(result: StudyResult, rates: Callable[[int, int], dict[str, float]], spread: float = 1.01) -> Details:
     phases = {}
     for point in result.done:
         once = rates(int(point.spec.settings["cpus"]), int(point.place[1].split()[1]))
@@ -445,26 +423,21 @@ def test_what_overlaps_is_no_difference_and_one_round_is_said(result: StudyResul
 
 
 def test_no_setup_may_be_the_best_in_every_phase(result: StudyResult) -> None:
-    def rates(_: int, folder: int) -> dict[str, float]:
-        return {"preprocess": 100.0 * folder, "train_jpeg": 100.0 / folder, "infer_jpeg": 50.0}
-
-    assert said("studies.reading_none").begins(findings(result, measured(result, rates))[0])
+    details = measured(
+        result, lambda _, at: {"preprocess": 100.0 * at, "train_jpeg": 100.0 / at, "infer_jpeg": 50.0}
+    )
+    assert said("studies.reading_none").begins(findings(result, details)[0])
 
 
 def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult) -> None:
     details = measured(result, lambda cpus, folder: {"preprocess": cpus * 10.0, "train_jpeg": folder * 7.0})
     charts = figures(result, details)
-    assert [chart.name for chart in charts] == [
-        sentence("studies.phase_preprocess"),
-        sentence("studies.phase_train_jpeg"),
-    ]
-    assert [series.name for series in charts[0].series] == [
-        sentence("studies.folder", number=1),
-        sentence("studies.folder", number=2),
-    ]
-    assert [spot.value for spot in charts[0].series[1].spots if spot] == pytest.approx(
-        [10.0, 20.0, 40.0, 80.0, 160.0]
-    )
+    phases = ("preprocess", "train_jpeg")
+    assert [chart.name for chart in charts] == [sentence(f"studies.phase_{phase}") for phase in phases]
+    folders = [sentence("studies.folder", number=number) for number in (1, 2)]
+    assert [series.name for series in charts[0].series] == folders
+    rates = [spot.value for spot in charts[0].series[1].spots if spot]
+    assert rates == pytest.approx([10.0, 20.0, 40.0, 80.0, 160.0])
 
 
 def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: list[str], tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.analysis.comparability import differences, run_refusal
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.errors import UsageError
 from app.core.messages import sentence
@@ -19,7 +18,7 @@ from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_axes
 from app.core.plans.study.points import followed
 from app.core.plans.study.tables import study_table
-from app.core.records import Plan, RunSummary, Study
+from app.core.records import Plan, Study
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
@@ -36,11 +35,12 @@ from workloads.protocol.reporter import Emitter, Reporter
 from workloads.protocol.spec import RunSpec
 
 CIFAR = CATALOGUE["cifar10_keras_cnn"]
+SPEC = CIFAR.default_spec("quick")
 
 
 @pytest.fixture
 def plan(runner: Runner) -> Plan:
-    return plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200, 400)}, runner, rounds=2)
+    return plan_axes(SPEC, {"batch_size": (50, 100, 200, 400)}, runner, rounds=2)
 
 
 def seconds(spec: RunSpec) -> Outcome:
@@ -52,20 +52,14 @@ def left_of(database: Database, group_id: int) -> Counter[int]:
     return Counter(planned.spec.batch_size for planned in result.left)
 
 
-def test_a_point_has_the_median_of_its_rounds_and_its_speed(stored: Store, plan: Plan) -> None:
-    result = stored(plan, seconds)
-    point = result.points[1]
+def test_a_point_has_the_median_of_its_rounds_and_its_speed(runner: Runner, stored: Store, plan: Plan) -> None:
+    point = stored(plan, seconds).points[1]
     assert (point.place, point.state, point.value) == (("100",), "done", 40.0)
     assert point.rounds == (40.0, 40.0)
     assert sure(point.rate).value == pytest.approx(50_000 / 40)
-    assert not result.left
-
-
-def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(runner: Runner, stored: Store) -> None:
-    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (100,)}, runner)
-    rate = sure(stored(plan, seconds).points[0].rate)
-    assert rate.low == pytest.approx(50_000 / 40.8)
-    assert rate.high == pytest.approx(50_000 / 39.2)
+    once = plan_axes(SPEC, {"batch_size": (100,)}, runner)
+    rate = sure(stored(once, seconds).points[0].rate)
+    assert (rate.low, rate.high) == pytest.approx((50_000 / 40.8, 50_000 / 39.2))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +76,7 @@ def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(runner: Runne
 def test_an_interval_says_its_level_and_allows_for_a_shared_host(
     rounds: int, reasons: str | None, level_pct: float, half_pct: float, runner: Runner, stored: Store
 ) -> None:
-    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (100, 200)}, runner, rounds=rounds)
+    plan = plan_axes(SPEC, {"batch_size": (100, 200)}, runner, rounds=rounds)
     made: Counter[int] = Counter()
 
     def outcome(spec: RunSpec) -> Outcome:
@@ -147,7 +141,7 @@ def test_an_invalid_run_is_finished_but_gives_no_result(stored: Store, plan: Pla
 
 
 def test_refused_points_come_last_with_the_reason(runner: Runner, stored: Store) -> None:
-    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (100, 60_000)}, runner)
+    plan = plan_axes(SPEC, {"batch_size": (100, 60_000)}, runner)
     result = stored(plan, seconds)
     assert [(point.spec.batch_size, point.state) for point in result.points] == [
         (100, "done"),
@@ -182,16 +176,12 @@ def test_every_run_is_followed_by_its_number(sittings: list[list[bool]], times: 
 
 
 def test_a_deleted_run_leaves_its_round_empty(stored: Store, database: Database, runner: Runner) -> None:
-    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=2)
+    plan = plan_axes(SPEC, {"batch_size": (50, 100)}, runner, rounds=2)
     result = stored(plan, seconds)
     gone = next(point for point in result.points if point.spec == plan.runs()[0].spec)
     trash_runs(database, [gone.runs[0].id])
     after = next(point for point in load_study(database, result.group.id).points if point.spec == gone.spec)
     assert after.rounds == (None, gone.rounds[1])
-
-
-WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
-SPEC = WORKLOAD.default_spec("quick")
 
 
 @pytest.mark.parametrize(
@@ -208,11 +198,11 @@ SPEC = WORKLOAD.default_spec("quick")
     ],
 )
 def test_an_axis_is_a_setting_a_workload_or_a_parameter(typed: str, name: str, values: tuple[object, ...]) -> None:
-    assert read_axis(typed, WORKLOAD) == (name, values, ())
+    assert read_axis(typed, CIFAR) == (name, values, ())
 
 
 def test_a_value_that_is_there_twice_runs_once_and_says_so() -> None:
-    name, values, remarks = read_axis("batch=16,32,16,032", WORKLOAD)
+    name, values, remarks = read_axis("batch=16,32,16,032", CIFAR)
     assert (name, values) == ("batch_size", (16, 32))
     assert [remark.arguments["value"] for remark in remarks] == ["16"]
 
@@ -237,7 +227,7 @@ def test_a_value_that_is_there_twice_runs_once_and_says_so() -> None:
 )
 def test_what_makes_no_sense_gets_one_sentence(typed: str, code: str) -> None:
     with pytest.raises(UsageError, match=said(code).pattern) as refused:
-        read_axis(typed, WORKLOAD)
+        read_axis(typed, CIFAR)
     assert "\n" not in str(refused.value)
 
 
@@ -261,9 +251,9 @@ def test_another_workload_brings_its_own_batch_and_parameters() -> None:
 
 def test_a_configuration_is_named_by_what_differs() -> None:
     specs = [
-        WORKLOAD.default_spec(engine="tensorflow"),
-        WORKLOAD.default_spec(engine="tensorflow", onednn=False),
-        WORKLOAD.default_spec(engine="torch", jit=True),
+        CIFAR.default_spec(engine="tensorflow"),
+        CIFAR.default_spec(engine="tensorflow", onednn=False),
+        CIFAR.default_spec(engine="torch", jit=True),
     ]
     names = [axis_text("configuration", spec, specs) for spec in specs]
     assert names == ["TensorFlow", "TensorFlow without oneDNN", "PyTorch compiled"]
@@ -301,9 +291,3 @@ def test_the_study_of_precisions_has_it_where_it_exists(
     assert names == [*both, "mixed_float16", "mixed_bfloat16"]
     on_cpu = plan_preset("precision", runner, choice={"device": "cpu"}).specs
     assert all("tf32" not in spec.settings for spec in on_cpu)
-
-
-def test_runs_with_and_without_are_compared_with_a_remark(summary: RunSummary) -> None:
-    without, usual = replace(summary, settings="tf32=off"), replace(summary, settings="")
-    assert run_refusal(usual, without) is None
-    assert differences(usual, without) == ("without TF32",)

@@ -37,6 +37,10 @@ CARD = {
     "settings": "tf32=off",
 }
 KNOWN = {"engine_version": "2.21.0", "data_source": "synthetic"}
+KEPT = (
+    *("workload", "workload_version", "metric", "batch_size", "precision", "jit", "settings", "engine"),
+    *("preset", "epochs", "engine_version", "device", "samples_per_epoch", "verdict", "variant"),
+)
 _RUN = next(filter(short_form, golden()))
 
 
@@ -44,9 +48,8 @@ def suite(speeds: list[tuple[float, ...]], **columns: Any) -> SuiteResult:
     base = replace(summary_of(_RUN), preset="quick", precision="float32", verdict="valid", data_source=None)
     parts = []
     for part, rounds in zip(SUITE_1.parts, speeds, strict=True):
-        spec = part.spec(
-            engine=base.engine, device="cpu", without_tf32=False
-        )  # the settings are those of `columns`
+        # The settings are those of `columns`.
+        spec = part.spec(engine=base.engine, device="cpu", without_tf32=False)
         like: dict[str, Any] = {"workload": part.workload, "metric": part.metric, "batch_size": spec.batch_size}
         like |= columns
         is_rate = headline_kind(part.metric).is_rate
@@ -110,19 +113,7 @@ def test_what_a_suite_says_comes_back(runner: Runner, store: Store, columns: dic
     for run, again in zip(result.runs, results, strict=True):
         check(again)
         told = summary_of(again)
-        for name in (
-            "workload",
-            "workload_version",
-            "metric",
-            "batch_size",
-            "precision",
-            "jit",
-            "settings",
-            "engine",
-        ):
-            assert getattr(told, name) == getattr(run, name), name
-        for name in ("preset", "epochs", "engine_version", "device", "samples_per_epoch", "verdict", "variant"):
-            assert getattr(told, name) == getattr(run, name), name
+        assert {name: getattr(told, name) for name in KEPT} == {name: getattr(run, name) for name in KEPT}
         assert told.value == pytest.approx(run.value, rel=5e-6)
         assert (told.value_low, told.value_high, told.started_at) == (None, None, "")
     assert suite_form(suite_of(results)) == form, "somebody else's picture of it would have the same code"
@@ -231,11 +222,7 @@ def test_a_suite_of_a_newer_version_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_it_fits_in_a_code_of_the_picture_with_long_names() -> None:
-    long: dict[str, Any] = {
-        "cpu_name": "AMD Ryzen Threadripper PRO 7995WX 96-Cores",
-        "engine_version": "2.21.0+cu128",
-    }
-    form = suite_form(
-        suite([(0.123456, 1234.56789)] * 8, **long | {"device_name": "NVIDIA RTX PRO 6000 Blackwell"})
-    )
+    long = {"cpu_name": "AMD Ryzen Threadripper PRO 7995WX 96-Cores", "engine_version": "2.21.0+cu128"}
+    long |= {"device_name": "NVIDIA RTX PRO 6000 Blackwell"}
+    form = suite_form(suite([(0.123456, 1234.56789)] * 8, **long))
     assert 200 < len(form) <= 311, "a code of 57 modules"
