@@ -27,18 +27,12 @@ def make_archive(archive: Path) -> Path:
 
 def passing(source: DatasetSource, files: Mapping[str, bytes], url: str | None = None) -> DatasetSource:
     """Return a source whose official files are these; where no checksum is published, none is given."""
-    return replace(
-        source,
-        files=tuple(
-            replace(
-                file,
-                size_bytes=len(files[file.name]),
-                sha256=hashlib.sha256(files[file.name]).hexdigest() if file.sha256 else None,
-                url=url or file.url,
-            )
-            for file in source.files
-        ),
-    )
+    passing = []
+    for file in source.files:
+        content = files[file.name]
+        sha256 = hashlib.sha256(content).hexdigest() if file.sha256 else None
+        passing.append(replace(file, size_bytes=len(content), sha256=sha256, url=url or file.url))
+    return replace(source, files=tuple(passing))
 
 
 def digest_of(*arrays: "NDArray[Any]") -> str:

@@ -88,17 +88,9 @@ def quiet_run(run: Run, seed: int, **changes: Any) -> Run:
         for second in range(1, int(now_s) + 2)
     )
     later_s = [epoch.duration_s for epoch in epochs[1:]]
-    summary = {
-        "value": sum(later_s) / 2,
-        "seconds_per_epoch_s": sum(later_s) / 2,
-        "first_epoch_s": epochs[0].duration_s,
-        "minimum_s": min(later_s),
-        "maximum_s": max(later_s),
-        "epochs": EPOCHS,
-        "epochs_done": EPOCHS,
-        "interruptions": 0,
-        "interruptions_s": 0.0,
-    }
+    summary = {"minimum_s": min(later_s), "maximum_s": max(later_s), "first_epoch_s": epochs[0].duration_s}
+    summary |= dict.fromkeys(("value", "seconds_per_epoch_s"), sum(later_s) / 2)
+    summary |= {"epochs": EPOCHS, "epochs_done": EPOCHS, "interruptions": 0, "interruptions_s": 0.0}
     return replace(
         run,
         summary=replace(run.summary, **(summary | changes)),

@@ -87,11 +87,8 @@ def test_nothing_of_the_surroundings_changes_a_run(epochmark: CommandLine, tmp_p
 @pytest.mark.long
 def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp_path: Path) -> None:
     stream = stream_of(epochmark, "--epochs", "1", "--steps", "120", "--data", "auto")
-    assert without_stamp(of(stream, "model")[0]) == {
-        "type": "model",
-        "parameters_count": 1_337_002,
-        "flops_per_example": 236_330_496,
-    }
+    counts = {"parameters_count": 1_337_002, "flops_per_example": 236_330_496}
+    assert without_stamp(of(stream, "model")[0]) == {"type": "model"} | counts
     dataset = of(stream, "dataset")[0]
     assert (dataset["source"], dataset["samples"], dataset["validation_samples"]) == ("synthetic", 50_000, 1_000)
     phases = [phase["name"] for phase in of(stream, "phase")]
@@ -154,19 +151,19 @@ def test_a_missing_gpu_is_reported_and_nothing_falls_back(
     assert "gpu:7" in (summary.error_message or "")
 
 
-def test_missing_real_data_is_reported_before_the_engine_is_loaded(paths: Paths, machine: Machine) -> None:
-    run = run_to_end(paths, machine, data="real")
-    assert (run.summary.status, run.summary.error_code) == ("failed", "data_missing")
-    assert "data fetch cifar10" in (run.summary.error_message or "")
-    assert run.environment is None
-
-
-def test_damaged_data_is_reported_with_the_command_that_replaces_it(paths: Paths, machine: Machine) -> None:
+def test_missing_and_damaged_data_are_reported_with_the_command_that_fetches_it(
+    paths: Paths, machine: Machine
+) -> None:
+    missing = run_to_end(paths, machine, data="real")
+    assert "data fetch cifar10" in (missing.summary.error_message or "")
+    assert missing.environment is None, "no engine was loaded"
     paths.datasets.mkdir(parents=True)
     cifar10.SOURCE.stored_in(paths.datasets).write_bytes(b"PK damaged")
-    summary = run_to_end(paths, machine, device="cpu").summary
-    assert (summary.status, summary.error_code) == ("failed", "data_missing")
-    assert said("data.damaged", dataset="cifar10", command="data fetch cifar10").is_in(summary.error_message or "")
+    damaged = run_to_end(paths, machine, device="cpu")
+    refusal = said("data.damaged", dataset="cifar10", command="data fetch cifar10")
+    assert refusal.is_in(damaged.summary.error_message or "")
+    for run in (missing, damaged):
+        assert (run.summary.status, run.summary.error_code) == ("failed", "data_missing")
 
 
 @pytest.mark.long
