@@ -14,24 +14,14 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and fi
 
 def start(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
     # On Windows, only a group of its own can be sent Ctrl+Break.
-    return subprocess.Popen(
-        command(*arguments),
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-    )
+    flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    words = command(*arguments)
+    return subprocess.Popen(words, env=environment, stdout=-1, stderr=-1, encoding="utf-8", creationflags=flags)
 
 
 def ended(environment: dict[str, str], *arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end, with more options of subprocess.run: input, cwd, stdout."""
-    usual: dict[str, Any] = {
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        "encoding": "utf-8",
-        "timeout": 60,
-    }
+    usual: dict[str, Any] = {"stdout": -1, "stderr": -1, "encoding": "utf-8", "timeout": 60}
     done: subprocess.CompletedProcess[str]
     done = subprocess.run(command(*arguments), env=environment, check=False, **(usual | options))
     return done

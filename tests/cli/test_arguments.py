@@ -165,15 +165,8 @@ def ask(shell: str, program: str, folder: Path, *arguments: str) -> str:
     if where is None:
         pytest.skip(f"there's no {shell} on this computer")
     surroundings = {"PATH": os.environ["PATH"], "HOME": str(folder), "TERM": "dumb"}
-    done = subprocess.run(
-        [where, *arguments, "-c", program],
-        cwd=folder,
-        env=surroundings,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    words = [where, *arguments, "-c", program]
+    done = subprocess.run(words, cwd=folder, env=surroundings, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -225,19 +218,8 @@ def test_after_start_py_the_script_defines_the_command(
     assert not script("bash").startswith("epochmark()")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["results", "list", "1" * 4_300],
-        ["results", "show", "1" * 4_300],
-        ["run", "demo", "--engine", "x" * 4_300],
-        ["y" * 4_300],
-        ["results", "list", *["1"] * 4_300],
-        ["results", "export", "1", "--format", "ß" * 4_300],
-    ],
-    ids=lambda words: " ".join(word[:9] for word in words[:3]),
-)
-def test_endless_words_are_cut(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("words", ["results list {}", "results show {}", "run demo --engine {}", "{}"])
+def test_endless_words_are_cut(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        PARSER.parse_args(words)
+        PARSER.parse_args([word.format("1" * 4_300) for word in words.split()])
     assert len(capsys.readouterr().err) < 500

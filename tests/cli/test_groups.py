@@ -60,8 +60,7 @@ def test_a_power_limit_is_waited_for(
         monkeypatch.setattr(module, "detect_machine", lambda **_: with_card)
     asked = make_parser().parse_args(command.split())
     assert asked.verb(asked, paths) == 0
-    told = capsys.readouterr().err.splitlines()
-    assert told == [
+    assert capsys.readouterr().err.splitlines() == [
         sentence("run.set_limit", limit_w=230, now_w=370.0),
         "    sudo nvidia-smi -i 0 -pl 230",
         sentence("run.restore_limit"),
@@ -71,15 +70,9 @@ def test_a_power_limit_is_waited_for(
         assert len([each for each in list_runs(database) if each.status == "completed"]) == runs
 
 
-class Terminal(io.StringIO):
-    """A terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 def test_the_progress_line_shows_the_wait(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdout", terminal)
     plan = repeat_plan(CATALOGUE["demo"].default_spec(), 4)
     view = groups.TextPlanView(plan, machine, plan.runs(), quiet=False)

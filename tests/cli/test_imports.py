@@ -181,16 +181,6 @@ def test_imported_results_are_listed_apart_and_a_strangers_names_are_harmless(
         assert steering(text) == []
 
 
-PNG = b"\x89PNG\r\n\x1a\n"
-
-
-def size_of(path: Path) -> tuple[int, int]:
-    content = path.read_bytes()
-    assert content.startswith(PNG)
-    width, height = struct.unpack(">II", content[16:24])
-    return width, height
-
-
 def test_a_run_becomes_a_picture_without_a_display(
     stored: CommandLine, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -200,7 +190,7 @@ def test_a_run_becomes_a_picture_without_a_display(
     done = stored("results", "share", "1", "--output", str(dark))
     assert (done.returncode, done.stderr) == (0, "")
     assert said("cli.picture_saved", number="1", path=dark).is_all_of(done.stdout.strip())
-    assert size_of(dark) == (1200, 630)
+    assert struct.unpack(">II", dark.read_bytes()[16:24]) == (1200, 630)
     (carried,) = decode(extract(dark.read_bytes()))
     assert (carried.spec.workload, carried.spec.epochs) == ("demo", 2), "the picture carries the result file"
     assert stored("results", "share", "1", "--output", str(light), "--theme", "light").returncode == 0

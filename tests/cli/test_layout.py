@@ -103,26 +103,19 @@ def test_stored_runs_fit_every_width(old_runs: None, shown: Shown, paths: Paths)
             assert_fits(shown(columns, "results", "group", str(group_id)), whole, columns)
 
 
-COMMANDS = [
-    ["compare"],
-    ["compare", "mnist_cnn"],
-    ["compare", "resnet_50", "--several-gpus"],
-    ["workloads"],
-    ["hardware"],
-    ["engine", "list"],
-    ["data", "list"],
-    ["import", "--list"],
-    ["results", "show", "1"],
-    ["doctor"],
-    ["doctor", "--log", str(DATA / "doctor" / "aborted_windows.log"), "--verbose"],
-]
+LOG = DATA / "doctor" / "aborted_windows.log"
+COMMANDS = (
+    *("compare", "compare mnist_cnn", "compare resnet_50 --several-gpus", "workloads", "hardware", "engine list"),
+    *("data list", "import --list", "results show 1", "doctor", "doctor --verbose --log {log}"),
+)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: " ".join(arguments[:2]))
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[:20])
 def test_whatever_is_listed_fits_every_width(
-    recorded_run: None, broken_card: None, shown: Shown, arguments: list[str], paths: Paths, tmp_path: Path
+    recorded_run: None, broken_card: None, shown: Shown, command: str, paths: Paths, tmp_path: Path
 ) -> None:
+    arguments = [word.format(log=LOG) for word in command.split()]
     if "compare" in arguments or "import" in arguments:
         name = "A machine 計算機 with a name that is far too long"
         in_database(paths.database, add_results, [golden_of(name, 12.25)], "other.json")
@@ -251,11 +244,8 @@ def test_the_live_line_fits_and_keeps_the_share_and_the_time_left() -> None:
 
 
 def test_a_live_line_in_a_window_made_narrower_does_not_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    stream = Terminal()
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
     live = LiveLine(stream)
     for columns in (100, 60):
         monkeypatch.setenv("COLUMNS", str(columns))

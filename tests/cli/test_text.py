@@ -162,11 +162,8 @@ NASTY = "\x1b]52;c;cm0=\x07 \x9b2J \x1bP1q\x1b\\ \u202egnp\u202c \u200b\u2066 \x
 
 
 def steering(text: str) -> list[str]:
-    return [
-        char
-        for char in text
-        if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and char not in "\n\t"
-    ]
+    kinds = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return [char for char in text if unicodedata.category(char) in kinds and char not in "\n\t"]
 
 
 AB = ("ab", "demo", "--epochs", "1", "--set", "step_s=0", "--pairs", "1", "--a", "seed=1", "--label-a", NASTY[:40])
@@ -193,17 +190,9 @@ def test_stored_texts_are_shown_as_escapes(epochmark: CommandLine, environment: 
     assert steering(done.stdout + done.stderr) == []
     with Database(default_paths(environment).database) as database:
         soil(database)
-    for arguments in (
-        ["results", "list"],
-        ["results", "show", "1"],
-        ["results", "show", "1", "--json"],
-        ["results", "group", "1"],
-        ["results", "group", "1", "--json"],
-        ["results", "export"],
-        ["results", "export", "--format", "json"],
-        ["compare", "demo"],
-    ):
-        done = epochmark(*arguments)
+    shows = ("list", "show 1", "show 1 --json", "group 1", "group 1 --json", "export", "export --format json")
+    for arguments in (*(f"results {words}" for words in shows), "compare demo"):
+        done = epochmark(*arguments.split())
         assert done.returncode == 0, (arguments, done.stderr)
         assert steering(done.stdout + done.stderr) == [], arguments
         assert "compare" in arguments or "1b]52;c;" in done.stdout, "it was there to be shown"
