@@ -204,6 +204,12 @@ def test_bars_that_are_not_like_the_run_come_after_a_heading() -> None:
     assert [line.split()[0] for line in alone] == ["mine", "a", "b"], "nothing is ranked"
 
 
+def test_longer_bars_are_faster() -> None:
+    bars = [Bar("a", "imported", value, ("x",)) for value in (5e-324, 1.0, 1e24)]
+    drawn = [text.count("▒") + text.count("-") for text in (line.plain for line in bar_chart(bars, bars[1], 118))]
+    assert drawn[0] > drawn[1] > drawn[2]
+
+
 def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
     line = said("cli.run_engine", engine=engine_line(NO_ENGINE, None, "cpu", precision="float32", jit=False))
     assert line.is_in(epochmark("run", "demo", "--epochs", "1").stdout)
