@@ -51,24 +51,34 @@ def timed_epochs(*epochs_s: list[float]) -> StepTimes:
     return step_times(block(*each_s, epoch=epoch) for epoch, each_s in enumerate(epochs_s))
 
 
-def test_the_first_round_warms_up() -> None:
-    found = sure(step_statistics(timed_epochs([9.0, 1.0], [0.2, 0.25])))
-    assert (found.basis, found.count, found.minimum_s, found.maximum_s) == ("later_epochs", 2, 0.2, 0.25)
-    assert found.median_s == pytest.approx(0.225)
+FROZEN = [0.1] * 19 + [30.0]
 
 
-def test_an_only_round_counts_without_its_first_step() -> None:
-    found = sure(step_statistics(timed_epochs([9.0, 1.0, 1.2])))
-    assert (found.basis, found.median_s) == ("first_epoch", 1.1)
+@pytest.mark.parametrize(
+    ("epochs_s", "is_estimate", "basis", "median_s", "mean_s"),
+    [
+        ([[9.0, 1.0], [0.2, 0.25]], False, "later_epochs", 0.225, 0.225),
+        ([[9.0, 1.0, 1.2]], False, "first_epoch", 1.1, 1.1),  # without its first step
+        ([[9.0, 1.0]], True, "estimate", 1.0, 1.0),
+        ([[1.0], FROZEN], False, "later_epochs", 0.1, 31.9 / 20),
+    ],
+)
+def test_the_first_round_warms_up(
+    epochs_s: list[list[float]], is_estimate: bool, basis: str, median_s: float, mean_s: float
+) -> None:
+    found = sure(step_statistics(timed_epochs(*epochs_s), is_estimate=is_estimate))
+    assert found.basis == basis
+    assert [found.median_s, found.mean_s] == pytest.approx([median_s, mean_s])
+
+
+def test_a_first_step_alone_is_no_result() -> None:
     assert step_statistics(timed_epochs([9.0])) is None
     assert step_statistics(timed_epochs()) is None
-    assert sure(step_statistics(timed_epochs([9.0, 1.0]), is_estimate=True)).basis == "estimate"
 
 
-def test_one_frozen_step_in_twenty_does_not_move_the_result() -> None:
-    found = sure(step_statistics(timed_epochs([1.0], [0.1] * 19 + [30.0])))
-    assert found.median_s == pytest.approx(0.1)
-    assert found.mean_s == pytest.approx((1.9 + 30) / 20)
+def test_the_ends_of_a_headline_are_of_what_counts() -> None:
+    found = sure(step_statistics(timed_epochs([9.0, 1.0], [0.2, 0.25])))
+    assert (found.count, found.minimum_s, found.maximum_s) == (2, 0.2, 0.25)
 
 
 def test_the_interval_of_a_rate_has_its_lower_end_first(run_of: Of) -> None:
@@ -146,14 +156,6 @@ def test_a_float32_run_stands_below_faster_cards_with_autocast_and_is_not_ranked
     other = next(row for row in comparable_rows("resnet_50") if row.precision == "mixed fp16")
     half = said("compare.other_setting", theirs="mixed_float16", mine="float32")
     assert half.is_in(str(row_refusal(study, replace(other, batch_size=64))))
-
-
-def test_pictures_stand_beside_other_batches_which_their_bars_name(run_of: Of) -> None:
-    run = run_of("resnet50_224", [9.0] * 3, [0.1] * 3)
-    cards = [bar for bar in bars("resnet50_224", run) if bar.row is not None]
-    assert {bar.row.batch_size for bar in cards if bar.row} > {224, 512, 640}
-    assert all(batch(sure(bar.row.batch_size)) in bar.remarks for bar in cards if bar.row)
-    assert not left_out(run)
 
 
 def test_milliseconds_of_a_step_are_tokens_per_second() -> None:

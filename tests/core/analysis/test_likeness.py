@@ -100,8 +100,3 @@ def test_a_limit_is_ranked_among_all_cards_in_its_own_arithmetic(row: PublishedR
     inner = inner.arguments["place"]
     assert inner.arguments["count"] == 1 + len(ranked)
     assert inner.arguments.get("place", 1 + len(ranked)) == 1 + faster
-
-
-def test_laptops_and_desktops_are_different_devices() -> None:
-    names = {bar.name for bar in one_each(bars("matmul", None))}
-    assert {"RTX 5080", "RTX 5080 Laptop", "RTX 4060", "RTX 4060 Laptop"} <= names

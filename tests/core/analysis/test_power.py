@@ -86,13 +86,9 @@ def test_a_limit_that_changes_in_the_middle_is_that_of_most_of_the_time(stored_r
     assert power_columns(lowered)["power_limit_w"] == 370.0
 
 
-@pytest.mark.parametrize(
-    ("readings", "expected_w"), [({"power_limit_w": None}, 115.0), ({"power_limit_w": "250"}, 115.0)]
-)
-def test_without_limits_in_the_telemetry_that_of_the_card_counts(
-    stored_run: Run, readings: dict[str, Any], expected_w: float
-) -> None:
-    assert power_columns(on_card(stored_run, **readings))["power_limit_w"] == expected_w
+@pytest.mark.parametrize("limit_w", [None, "250"])
+def test_without_limits_in_the_telemetry_that_of_the_card_counts(stored_run: Run, limit_w: str | None) -> None:
+    assert power_columns(on_card(stored_run, power_limit_w=limit_w))["power_limit_w"] == 115.0
 
 
 def test_a_run_on_the_cpu_has_no_limit_and_counts_the_cpu(stored_run: Run) -> None:

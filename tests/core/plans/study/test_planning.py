@@ -1,12 +1,13 @@
 """Plans of studies: their points on a computer, what can't be run there, and the order of the runs."""
 
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
 
 from app.core.errors import UsageError
-from app.core.messages import message, sentence
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.plans.experiments import STUDIES
 from app.core.plans.report import runs_text
@@ -15,7 +16,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from tests.build import plan_preset
 from tests.conftest import pretend_installed
-from tests.saying import said
+from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
@@ -53,6 +54,10 @@ def test_a_batch_that_cannot_fit_is_a_point_with_the_reason(
     plan = plan_preset("batch", Runner(paths, replace(runner.machine, memory_bytes=16 * 10**9)))
     assert [refusal.spec.batch_size for refusal in sure(plan.study).refused] == [256, 512, 1_024]
     assert max(spec.batch_size for spec in plan.specs) == 128
+    monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(10**12, 0))
+    first = said("memory.computer_too_small", batch_size="8")
+    with pytest.raises(UsageError, match=said("studies.nothing_to_run", reason=first).pattern):
+        plan_preset("batch", runner, workloads=["demo"])
 
 
 def test_threads_go_to_all_cpus_with_the_physical_cores_among_them(runner: Runner, paths: Paths) -> None:
@@ -122,10 +127,23 @@ def test_power_of_a_cpu_goes_down_from_its_limit_unless_that_is_never_reached(
     assert {spec.device for spec in plan_preset("power", Runner(paths, machine)).specs} == {"gpu:0"}
 
 
-def test_power_without_a_limit_is_refused_with_the_reason(runner: Runner) -> None:
-    with pytest.raises(UsageError) as error:
-        plan_preset("power", runner)
-    assert error.value.message == message("studies.nothing_to_run", reason=message("run.no_power_limit"))
+NO_LIMIT = sentence("run.no_power_limit")
+
+
+@pytest.mark.parametrize(
+    ("key", "asked", "refusal"),
+    [
+        *(("batch", {"rounds": rounds}, said("studies.too_many_runs", rounds="20")) for rounds in (0, -1, 21)),
+        ("power", {}, said("studies.nothing_to_run", reason=NO_LIMIT)),
+        ("fits", {"workloads": ["gpt_mini"]}, said("studies.own_workload")),
+        ("fits", {"choice": {"engine": "jax"}}, said("studies.nothing_to_run")),
+    ],
+)
+def test_what_has_no_point_is_refused_with_the_reason(
+    runner: Runner, key: str, asked: dict[str, Any], refusal: Saying
+) -> None:
+    with pytest.raises(UsageError, match=refusal.pattern):
+        plan_preset(key, runner, **asked)
 
 
 def test_each_round_has_all_points_in_an_order_of_its_own(runner: Runner) -> None:
@@ -135,37 +153,6 @@ def test_each_round_has_all_points_in_an_order_of_its_own(runner: Runner) -> Non
     assert all(sorted(each) == [spec.batch_size for spec in plan.specs] for each in rounds)
     assert len({tuple(each) for each in rounds}) > 1
     assert runs == plan.runs(), "the order must be the same whenever a study is resumed"
-
-
-@pytest.mark.parametrize("rounds", [0, -1, 21])
-def test_too_many_rounds_are_refused(runner: Runner, rounds: int) -> None:
-    with pytest.raises(UsageError, match=said("studies.too_many_runs", rounds="20").pattern):
-        plan_preset("batch", runner, rounds=rounds)
-
-
-def test_without_any_point_the_first_reason_is_told(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(10**12, 0))
-    with pytest.raises(
-        UsageError,
-        match=said(
-            "studies.nothing_to_run",
-            reason=sentence(
-                "memory.computer_too_small",
-                batch_size=8,
-                need_bytes=1000000000000,
-                there_bytes=64000000000,
-                advice=sentence("memory.other_workload"),
-            ),
-        ).pattern,
-    ):
-        plan_preset("batch", runner, workloads=["demo"])
-
-
-def test_what_fits_is_asked_of_fine_tuning_alone(runner: Runner) -> None:
-    with pytest.raises(UsageError, match=said("studies.own_workload").pattern):
-        plan_preset("fits", runner, workloads=["gpt_mini"])
-    with pytest.raises(UsageError, match=said("studies.nothing_to_run").pattern):
-        plan_preset("fits", runner, choice={"engine": "jax"})
 
 
 def test_what_fits_is_tried_on_the_chosen_device(with_card: Runner) -> None:
