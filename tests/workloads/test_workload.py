@@ -128,7 +128,7 @@ def too_small(setting: str, value: str) -> Saying:
         ({"parameters": {"outcome": "win"}}, said("parameter.not_choice", name="outcome")),
         ({"workload": STANDARD, "parameters": {"step_s": 1}}, said("workload.no_parameters")),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
 def test_what_cannot_be_run_is_refused_with_what_can(changes: dict[str, Any], refusal: Saying) -> None:
     workload = CATALOGUE[changes.get("workload", "demo")]
