@@ -58,7 +58,7 @@ def test_matrix_products_and_the_memory_are_measured(paths: Paths, tmp_path: Pat
     for answer in map(json.loads, told_by("-m", "tests.workloads.engines.engine_probe", *asked).splitlines()):
         spec = spec_to_measure("tensorflow", answer["id"], "")
         limit = in_database(paths.database, stored, spec, answer["events"])
-        assert 1e9 < (limit.summary.value or 0) < 1e15
+        assert 1e9 < (limit.summary.value or 0) < (1e15 if answer["id"] == "matmul" else 1e13)
         if answer["id"] == "matmul":
             rates = rates_of(limit)
             assert limit.summary.value == rates.pop("flop_per_s") == max(value or 0 for value in rates.values())
