@@ -182,3 +182,25 @@ def test_locks_agree_with_one_another() -> None:
         shared = {pin.partition(" ")[0] for pin in pins if pin.partition("==")[0] in names}
         assert shared <= versions
         assert {"keras", "msgspec", "numpy", "psutil"} <= {pin.partition("==")[0] for pin in shared}
+
+
+@pytest.mark.parametrize(
+    ("module", "files"),
+    [
+        ("app/core/analysis/ab.py", ["tests/core/analysis/test_ab.py"]),
+        (
+            "app/core/storage/schema.py",
+            ["tests/core/storage/test_database.py", "tests/core/storage/test_migration.py"],
+        ),
+        ("app/gui/run/charts.py", ["tests/gui/run"]),
+        ("app/core/nothing.py", []),
+    ],
+)
+def test_a_module_is_tested_at_its_place_or_where_it_is_imported(
+    module: str, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load(ROOT / "tests" / "__main__.py")
+    started: list[list[str]] = []
+    monkeypatch.setattr(program, "become", started.append)
+    code = program.main("test", module)
+    assert (code, started) == ((None, [[*program.PYTEST, *files]]) if files else (4, []))
