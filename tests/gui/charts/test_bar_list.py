@@ -3,18 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QFontMetricsF
+from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.bars import Bar, bars, doubts, find_baseline
 from app.core.analysis.provenance import provenance
+from app.core.analysis.speed_scale import SpeedScale
 from app.core.messages import sentence
 from app.gui.charts import bars as bar_painting
 from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList, fitting_remarks
-from app.gui.charts.bars import text_room, value_texts
+from app.gui.charts.bars import RowLook, paint_grid, text_room, value_texts
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import LABEL_PX
 from tests.gui.driving import added
@@ -176,3 +177,19 @@ def test_bars_leave_room_for_each_text() -> None:
     assert text_room(500.0, [1.0, 0.9], [50.0, 200.0]) == pytest.approx(500 - 300 / 0.9)
     assert text_room(500.0, [], []) == 0.0
     assert text_room(100.0, [1.0], [300.0]) == 100.0
+
+
+@pytest.mark.parametrize(("space_px", "drawn"), [(7, 5), (5, 3)], ids=["all fit", "every second one"])
+def test_labels_of_the_grid_stand_as_close_as_they_can(
+    application_theme: Theme, monkeypatch: pytest.MonkeyPatch, space_px: int, drawn: int
+) -> None:
+    lefts_px: list[float] = []
+    monkeypatch.setattr(bar_painting, "draw_text", lambda _painter, box, _text, **_: lefts_px.append(box.left()))
+    step_px = QFontMetricsF(tabular_font(LABEL_PX)).horizontalAdvance("10×") + space_px
+    monkeypatch.setattr(SpeedScale, "ticks", lambda _: [(number / 4, "10×") for number in range(5)])
+    look = RowLook(name_width=40, text_width=0, bar_height=8, text_px=12)
+    image = QImage(800, 80, QImage.Format.Format_RGB32)
+    with QPainter(image) as painter:
+        rect = QRectF(0, 0, 4 * step_px + look.name_width + 2 * look.gap, 80)
+        paint_grid(painter, rect, SpeedScale(1.0, 10.0, None), look, application_theme.tokens)
+    assert len(lefts_px) == drawn
