@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries, live_summary
+from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries, live_summary, series_of
 from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
 from tests.build import telemetry_of
+from tests.recording import as_preset, recorded_events, store_recording
+from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -117,3 +121,11 @@ def test_the_interval_so_far_has_what_others_may_change(
         series.follow(events.Epoch(index=index, duration_s=20.0 + index / 100, train_s=19.0))
     live = live_summary(summary, series)
     assert (live.value_high or 0.0) - (live.value or 0.0) == pytest.approx(1.77 if is_guest else 0.03, abs=0.01)
+
+
+def test_the_estimates_of_a_stored_run_end_with_its_headline(database: Database) -> None:
+    run = load_run(database, store_recording(database, as_preset(recorded_events(), "quick")))
+    series = series_of(run)
+    assert series.estimate.y[-1] == pytest.approx(run.summary.value)
+    low, high = sure(series.low.y[-1]), sure(series.high.y[-1])
+    assert (low, high) == pytest.approx((run.summary.value_low, run.summary.value_high), rel=0.02)
