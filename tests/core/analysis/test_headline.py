@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.bars import Bar, bars, find_baseline, shortlist
+from app.core.analysis.bars import Bar, bars, find_baseline, one_each, shortlist
 from app.core.analysis.comparability import left_out, row_refusal, run_refusal
 from app.core.analysis.conversion import converted
 from app.core.analysis.position import position
@@ -206,6 +206,11 @@ def test_what_the_source_does_not_say_cannot_be_converted() -> None:
     assert converted(row, "seconds_per_epoch_s") is None
     row = row_of(workload="lstm_text_generation", metric="images_per_s", value=1000.0)
     assert sure(converted(row, "seconds_per_epoch_s"))[0] == pytest.approx(200.285)
+
+
+def test_a_device_is_shown_by_a_result_of_exactly_the_same_work() -> None:
+    (row,) = (bar.row for bar in one_each(bars("vgg16", None)) if bar.row and bar.row.short_name == "RTX 3090")
+    assert row.match == "exact"
 
 
 def test_a_shortlist_has_each_device_once_and_in_the_best_known_form() -> None:
