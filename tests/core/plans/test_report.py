@@ -55,6 +55,9 @@ def test_headlines_of_repetitions(run: RunSummary) -> None:
     assert ask("headline", group_of(run, "repeat", {"value": None})) == "n/a"
     assert said("repeat.no_result").is_all_of(ask("note", group_of(run, "repeat", {"value": None})))
     assert ask("headline", group_of(run, "repeat")) == "n/a"
+    assert said("cli.group_title", group_id="7", at="2026-11-01").is_all_of(
+        ask("heading", group_of(run, "repeat"))
+    )
 
 
 def test_the_worst_verdict_of_those_that_count_is_the_groups(run: RunSummary) -> None:
