@@ -6,6 +6,7 @@ import pytest
 
 from app.core.exchange.importing import Outcome, import_text
 from app.core.messages import sentence
+from app.core.paths import Paths
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.known import KnownScore, imported_scores
 from app.core.plans.suite.planning import plan_suite
@@ -28,6 +29,14 @@ from tests.sure import sure
 @pytest.fixture
 def plan(runner: Runner) -> Plan:
     return plan_suite(runner, "tensorflow", "cpu")
+
+
+def test_a_suite_stands_beside_the_others_of_its_kind(
+    store: Store, plan: Plan, database: Database, paths: Paths
+) -> None:
+    first, second = store(plan), store(plan)
+    beside = suite_report(first).with_details(database, paths).others
+    assert [each.group.id for each in sure(beside)] == [second.group.id]
 
 
 def test_the_rank_counts_only_what_is_drawn_and_is_honest_about_few(plan: Plan, store: Store) -> None:
