@@ -66,6 +66,15 @@ def test_what_costs_say(runner: Runner, stored: Store) -> None:
     assert said("studies.cost_no_price").is_all_of(cost_findings(result, Costs())[-1])
 
 
+def test_the_cheapest_configuration_tells_what_an_epoch_costs(runner: Runner, stored: Store) -> None:
+    seconds = {"mnist_cnn": 14.0, "mnist_mlp": 2.0}
+    plan = plan_preset("cost", runner, workloads=list(seconds))
+    costs = Costs(OWN_USD_PER_HOUR)
+    both = cost_findings(stored(plan, lambda spec: seconds[spec.workload]), costs)
+    cheapest = cost_findings(stored(plan_preset("cost", runner, workloads=["mnist_mlp"]), lambda _: 2.0), costs)
+    assert both[-1] == cheapest[-1]
+
+
 def test_each_device_has_its_own_cost(
     runner: Runner, stored: Store, database: Database, eight_cores: Machine
 ) -> None:
