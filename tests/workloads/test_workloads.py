@@ -72,6 +72,7 @@ def test_a_trained_network_says_what_it_needs(workload: Training) -> None:
         assert 0.3e9 < (workload.memory_need_bytes(workload.default_spec(engine=engine)) or 0) < 24e9, engine
     if workload.loss_band:
         assert workload.loss_band[0] < workload.loss_band[1]
+    assert workload.parameters_count in (None, workload.expected_parameters(workload.default_spec()))
 
 
 def test_the_standard_workload_is_the_studys() -> None:

@@ -131,6 +131,11 @@ def asked(workload: str, engine: str, **changes: Any) -> RunSpec:
     return CATALOGUE[workload].default_spec(engine=engine, **changes)
 
 
+@pytest.mark.parametrize(("threads", "variable"), [(3, "3"), (None, None)])
+def test_jax_reads_how_many_threads_it_has(threads: int | None, variable: str | None) -> None:
+    assert ENGINES["jax"].run_variables(asked("mnist_mlp", "jax", threads=threads)).get("NPROC") == variable
+
+
 def test_jax_compiles_without_being_asked_and_cannot_do_without() -> None:
     assert asked("mnist_mlp", "jax").jit
     check_spec(asked("mnist_mlp", "jax"))
