@@ -64,6 +64,7 @@ def check(case: str, run: Run) -> None:
         assert "invalid" not in reasons.values()
 
 
+@pytest.mark.engine
 def test_the_evidence_is_shown(runs: dict[str, Run]) -> None:
     honest = dict(proof_lines(runs["honest"]))
     assert sentence("proof.examples_done", done=512, asked=512) in honest.values()
@@ -83,6 +84,7 @@ def test_what_a_last_batch_and_a_loss_scale_leave_out_is_counted_as_it_is(runs: 
     assert metrics["examples_done"] == metrics["examples_asked"] == 512
 
 
+@pytest.mark.engine
 def test_another_engine_gives_no_evidence_and_is_not_judged_by_it(runs: dict[str, Run]) -> None:
     run = runs["half_batch"]
     for key in [key for key in run.metrics if key.startswith("examples")]:

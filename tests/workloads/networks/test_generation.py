@@ -21,6 +21,7 @@ WORKLOAD = CATALOGUE["gpt_small_generation"]
 
 # Takes its time, as the network has 110 million weights, which can't be made fewer.
 @pytest.mark.engine
+@pytest.mark.long
 def test_writing_and_reading_have_rates_of_their_own(paths: Paths) -> None:
     spec = WORKLOAD.default_spec("quick", device="cpu", duration_s=1.0, batch_size=2)
     session = start_run(Runner(paths, detect_machine()), spec)

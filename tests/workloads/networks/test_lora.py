@@ -90,6 +90,7 @@ def of_tensorflow() -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.engine
+@pytest.mark.long
 def test_the_twin_learns_with_tensorflow(of_tensorflow: dict[str, dict[str, Any]]) -> None:
     check_answers(of_tensorflow)
 
