@@ -79,15 +79,20 @@ def check(*, again: bool) -> int:
     return 1 if failed else 0
 
 
-def tests_of(module: str) -> list[str]:
-    """Return the tests of a module: tests/x/test_y.py for app/x/y.py, or all that import it, or its folder."""
-    *packages, name = Path(module).with_suffix("").parts
-    folder = Path("tests", *packages[packages[0] == "app" :])
-    if (own := folder / f"test_{name}.py").exists():
-        return [str(own)]
-    imports = re.compile(rf"^(?:from|import) {re.escape('.'.join([*packages, name]))}\b", re.MULTILINE)
+def tests_of(path: str) -> list[str]:
+    """Return tests of a module or folder: tests/x/test_y.py for app/x/y.py, all that import it, or those near it."""
+    *packages, name = Path(path).with_suffix("").parts
+    folder = Path("tests", *packages[packages[:1] == ["app"] :])
+    for own in (folder / name, folder / f"test_{name}.py"):
+        if own.exists():
+            return [str(own)]
+    module = rf"{re.escape('.'.join(packages))}(\.| import .*\b){name}\b"
+    imports = re.compile(rf"^(?:from|import) {module}", re.MULTILINE)
     files = sorted(Path("tests").rglob("test_*.py"))
-    return [str(file) for file in files if imports.search(file.read_text(encoding="utf-8"))] or [str(folder)]
+    importing = [str(file) for file in files if imports.search(file.read_text(encoding="utf-8"))]
+    if importing:
+        return importing
+    return [str(folder)] if folder.exists() else tests_of("/".join(packages))
 
 
 def main(verb: str, *arguments: str) -> int:
@@ -100,10 +105,10 @@ def main(verb: str, *arguments: str) -> int:
     command = [*PYTEST, *(part for option in SELECTIONS if option in arguments for part in SELECTIONS[option])]
     for argument in arguments:
         path = argument.split("::")[0]
-        if argument.startswith(("tests", "app", "workloads")) and not Path(path).exists():
+        is_ours = argument.startswith(("app/", "workloads/"))
+        if (is_ours or argument.startswith("tests/")) and not Path(path).exists():
             say(f"There is no {path}; `tests/` has the folders of `app/` and `workloads/`.")
             return 4  # as pytest
-        is_ours = argument.startswith(("app/", "workloads/")) and path.endswith(".py")
         command += tests_of(path) if is_ours else [argument] if argument not in SELECTIONS else []
     return become(command)
 

@@ -1,4 +1,4 @@
-"""What commands write: for people, for programs, into files, devices and pipes, and where it can't be written."""
+"""What commands write: for people and programs, where it cannot be written, and nothing that steers a terminal."""
 
 import ast
 import errno

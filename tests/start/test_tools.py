@@ -193,6 +193,8 @@ def test_locks_agree_with_one_another() -> None:
             ["tests/core/storage/test_database.py", "tests/core/storage/test_migration.py"],
         ),
         ("app/gui/run/charts.py", ["tests/gui/run"]),
+        ("app/core/plans", ["tests/core/plans"]),
+        ("app/gui/widgets/form.py", ["tests/gui/test_widgets.py"]),
         ("app/core/nothing.py", []),
     ],
 )

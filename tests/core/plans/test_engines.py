@@ -1,4 +1,4 @@
-"""Engines against each other: the order of runs, ties, and what is missing."""
+"""Engines against each other: the order of runs, ties, what is missing, and their table."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Backups, and damaged files, which are set aside unchanged and replaced by the last backup."""
+"""The file of results: made, damaged, replaced by its backup, and stored ones of earlier versions."""
 
 import contextlib
 import gzip

@@ -1,4 +1,4 @@
-"""Disturbances that are real: another program, a worker that is stopped. Each is in the verdict on the run."""
+"""Verdicts on whole runs: quiet ones, real and simulated disturbances, and the same steps with each preset."""
 
 import math
 import multiprocessing

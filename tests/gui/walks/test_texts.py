@@ -23,6 +23,7 @@ from app.gui.widgets.device_list import DeviceList
 from tests.gui.clipped import clipped, steering
 from tests.gui.driving import Driver, replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.tools.screenshots import DISTURBED
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
@@ -42,18 +43,6 @@ NAMES = {
     "turns the line around": "RTX \u202e4090",
     "empty": "\u200b",
 }
-CAUTION = events.Judged(
-    level="caution",
-    reasons=(
-        events.Reason(
-            code="other_load",
-            level="caution",
-            text="Other programs used 34 % of the CPU.",
-            advice="Close other programs, and wait for updates and backups to finish.",
-        ),
-    ),
-    interrupted_t_s=(96.0, 140.0),
-)
 
 
 def may_elide(driver: Driver) -> list[QWidget]:
@@ -120,7 +109,7 @@ def test_every_text_can_be_read_before_and_during_a_run(driver: Driver) -> None:
     for name, events_so_far in (
         ("begun", recorded[:3]),
         ("running", later),
-        ("running with a caution", [*later, CAUTION]),
+        ("running with a caution", [*later, DISTURBED]),
         ("running Quick", as_preset(until_epoch(recorded, 0, more_steps=200), "quick")),
     ):
         replay(driver.window, driver.services, events_so_far)

@@ -1,4 +1,4 @@
-"""All processes of a run decide as rank 0 does."""
+"""Several computers: all processes decide as rank 0 does, do the work of one, and end together."""
 
 import os
 import signal

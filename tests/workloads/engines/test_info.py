@@ -1,4 +1,4 @@
-"""Another engine is a file and a row: plain NumPy trains from packages of its own, without TensorFlow."""
+"""What each engine can do, and another one as a file and a row: plain NumPy, in packages of its own."""
 
 import importlib.util
 import shutil

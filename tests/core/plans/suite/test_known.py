@@ -1,4 +1,4 @@
-"""Scores of other computers: the rank among all that are drawn."""
+"""Scores of other computers: the rank among all that are drawn, and suites that come as codes."""
 
 from typing import Any
 
