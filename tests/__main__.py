@@ -80,7 +80,7 @@ def check(*, again: bool) -> int:
 
 
 def tests_of(path: str) -> list[str]:
-    """Return tests of a module or folder: tests/x/test_y.py for app/x/y.py, all that import it, or those near it."""
+    """Return the tests of a module or folder: test_y.py for y.py, all that import it, or those near its place."""
     *packages, name = Path(path).with_suffix("").parts
     folder = Path("tests", *packages[packages[:1] == ["app"] :])
     for own in (folder / name, folder / f"test_{name}.py"):
